@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The few string and number helpers that a core without libc needs. */
+#ifndef TS_TEXT_H
+#define TS_TEXT_H
+
+#include "types.h"
+
+/* A text under construction; what does not fit is dropped and truncated says so. */
+struct ts_text {
+	char *at;   /* next free byte; the buffer is always terminated */
+	char *last; /* last byte of the buffer, kept for the terminator */
+	u8 truncated;
+};
+
+void ts_text_init(struct ts_text *text, char *buffer, u32 size);
+void ts_put(struct ts_text *text, const char *words);
+void ts_put_n(struct ts_text *text, const char *words, u32 length);
+void ts_put_number(struct ts_text *text, u64 number);
+void ts_put_hex(struct ts_text *text, u64 number);
+void ts_put_key_number(struct ts_text *text, const char *key, u64 number); /* " key=123" */
+void ts_put_key_hex(struct ts_text *text, const char *key, u64 number);	   /* " key=0x7b" */
+void ts_put_key_word(struct ts_text *text, const char *key, const char *word);
+
+u32 ts_length(const char *words);
+u8 ts_equal(const char *a, const char *b);
+u8 ts_equal_n(const char *a, u32 length, const char *b); /* a[0..length) is exactly b */
+
+/*
+ * Number at text[0..length): decimal, or hexadecimal behind 0x; k, m or g behind it multiply
+ * by 2^10, 2^20, 2^30. Returns TS_OK, TS_BAD_NUMBER or TS_OVERFLOW.
+ */
+enum ts_status ts_number(const char *text, u32 length, u64 *number);
+
+/*
+ * Cuts the next word (separated by blanks) off *line; returns its length, 0 at the end.
+ * *line is left behind the word, *word points at it (not terminated).
+ */
+u32 ts_word(const char **line, const char **word);
+
+#endif
