@@ -27,7 +27,8 @@
 struct ts_set {
 	u64 va;
 	u64 page;   /* enum ts_page */
-	u64 leaves; /* leaf i maps va + i * size */
+	u64 leaves;
+	u64 step;   /* leaf i maps va + i * step; step is the leaf size, or the stride when that is more */
 	u64 must;   /* leaves that the op has to drop */
 };
 

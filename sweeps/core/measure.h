@@ -7,11 +7,19 @@
 
 #include "window.h"
 
-/* What the ops need to know about this CPU; read once before measuring. */
+/* What the ops need to know about this CPU, and how its owner wants to be interrupted. */
 struct ts_cpu {
-	u64 cr3; /* value that op cr3 writes: root and PCID, bit 63 clear */
-	u64 cr4; /* value to come back to; PGE set */
-	u64 pcid;
+	u64 cr3;  /* value that op cr3 writes: root and PCID, bit 63 clear */
+	u64 cr4;  /* value that op pge comes back to; PGE set when the CPU has it */
+	u64 pcid; /* of the window: CR3[11:0] with CR4.PCIDE, else 0 */
+	/*
+	 * Called between iterations, never inside a measured pass (an owner that must let interrupts
+	 * in does it here); 0 for none. The loops of 2016 run `chunk` iterations between two calls, 0
+	 * for all at once.
+	 */
+	void (*pause)(void *context);
+	void *context;
+	u64 chunk;
 };
 
 enum ts_twin { TS_TWIN_UNKNOWN, TS_TWIN_NEW, TS_TWIN_STALE };
@@ -33,6 +41,12 @@ struct ts_result {
 void ts_measure(const struct ts_window *window, const struct ts_cpu *cpu, u32 *samples,
 		struct ts_result *result);
 
-/* Slices: measure only iterations [0, n) into samples, for an owner that must let interrupts in. */
+/*
+ * The functional twin of the window's op: points leaf 0 at another frame, runs the op on it once, and looks
+ * which frame is read. A flush that was skipped reads the old frame (TS_TWIN_STALE), so that it cannot
+ * pass for a flush that left the set intact; where the op need not drop leaf 0 (op none), a stale read
+ * shows that the harness can see one. TS_TWIN_UNKNOWN without a second frame.
+ */
+enum ts_twin ts_twin(const struct ts_window *window, const struct ts_cpu *cpu);
 
 #endif

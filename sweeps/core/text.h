@@ -32,6 +32,20 @@ u8 ts_equal_n(const char *a, u32 length, const char *b); /* a[0..length) is exac
 enum ts_status ts_number(const char *text, u32 length, u64 *number);
 
 /*
+ * Cuts the next word "key=value" off *line. TS_OK, TS_EMPTY at the end of the line, TS_MISSING_VALUE for a word
+ * without = or with nothing on one side of it (error->word is the word).
+ */
+struct ts_pair {
+	const char *key, *value; /* not terminated */
+	u32 key_length, value_length;
+};
+enum ts_status ts_pair(const char **line, struct ts_pair *pair, struct ts_error *error);
+
+/* Fills *error as ts_fail() does, with a word that is not terminated. */
+enum ts_status ts_fail_n(struct ts_error *error, enum ts_status status, const char *word,
+			 u32 length, const char *hint);
+
+/*
  * Cuts the next word (separated by blanks) off *line; returns its length, 0 at the end.
  * *line is left behind the word, *word points at it (not terminated).
  */

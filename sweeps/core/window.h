@@ -33,7 +33,11 @@ struct ts_window {
 enum ts_status ts_window_map(struct ts_window *window, const struct ts_tables *tables,
 			     const struct ts_memory *memory, u64 flags, struct ts_error *error);
 
-/* Writes the chase chain into the lines of the window; the window must be reachable at its addresses. */
-void ts_window_link(const struct ts_window *window);
+/*
+ * Writes the chase chain into the lines of the window, which must be reachable at its addresses, and follows
+ * it once: TS_CONFLICT if two touches share a line (so that the chain is not one cycle over all).
+ * Runs for every order: a line that was never written may share one zero page with others.
+ */
+enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *error);
 
 #endif

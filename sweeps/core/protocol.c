@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lines of the protocol, put together and taken apart. */
+#include "protocol.h"
+
+static const char *const command_names[TS_COMMANDS] = { "hello", "case", "sweep", "end" };
+
+void ts_line_init(struct ts_line *line)
+{
+	line->length = 0;
+	line->status = TS_OK;
+	line->done = 0;
+	line->buffer[0] = 0;
+}
+
+u8 ts_line_feed(struct ts_line *line, char byte)
+{
+	if (line->done)
+		ts_line_init(line);
+	if (byte == '\n') {
+		line->done = 1;
+		return 1;
+	}
+	if (byte == '\r' || line->status)
+		return 0;
+	if (byte != '\t' && (byte < ' ' || byte > '~')) {
+		line->status = TS_BAD_CHARACTER;
+	} else if (line->length == TS_MAX_LINE - 1) {
+		line->status = TS_TOO_LONG;
+	} else {
+		line->buffer[line->length++] = byte;
+		line->buffer[line->length] = 0;
+	}
+	return 0;
+}
+
+enum ts_status ts_command(const char *line, enum ts_command *command, const char **rest,
+			  struct ts_error *error)
+{
+	const char *word;
+	u32 length = ts_word(&line, &word), i;
+
+	*rest = line;
+	if (!length)
+		return ts_fail(error, TS_EMPTY, "", "type hello, case, sweep or end");
+	for (i = 0; i < TS_COMMANDS; i++) {
+		if (ts_equal_n(word, length, command_names[i])) {
+			*command = i;
+			return TS_OK;
+		}
+	}
+	return ts_fail_n(error, TS_UNKNOWN_COMMAND, word, length, "type hello, case, sweep or end");
+}
+
+void ts_row_print(struct ts_text *text, const struct ts_expansion *e, const struct ts_result *r)
+{
+	ts_put(text, "row ");
+	ts_case_print(text, &e->c);
+	ts_put_key_word(text, "class", ts_class_names[ts_ops[e->c.op].class]);
+	ts_put_key_number(text, "must", e->set[0].must);
+	if (e->c.at != TS_AT_NONE)
+		ts_put_key_hex(text, "op_va", e->op_va);
+	if (r->has_refills) {
+		ts_put_key_number(text, "refills", r->refills);
+		ts_put_key_number(text, "off_median", r->off_median);
+	}
+	if (r->has_mix) {
+		ts_put_key_number(text, "mix_must", e->set[1].must);
+		ts_put_key_number(text, "mix_refills", r->mix_refills);
+	}
+	if (r->has_cycles)
+		ts_put_key_number(text, "cycles", r->cycles);
+	ts_put_key_word(text, "twin", ts_twin_names[r->twin]);
+}
+
+/* The hint is text with blanks: it comes last, in quotes. */
+void ts_error_print(struct ts_text *text, const struct ts_error *error)
+{
+	ts_put(text, "error");
+	ts_put_key_word(text, "status", ts_status_name(error->status));
+	ts_put_key_word(text, "word", error->word);
+	if (!error->hint)
+		return;
+	ts_put_key_word(text, "hint", "\"");
+	ts_put(text, error->hint);
+	ts_put(text, "\"");
+}
+
+static enum ts_status twin_parse(const char *value, u32 length, struct ts_result *r)
+{
+	for (r->twin = 0; ts_twin_names[r->twin]; r->twin++)
+		if (ts_equal_n(value, length, ts_twin_names[r->twin]))
+			return TS_OK;
+	r->twin = TS_TWIN_UNKNOWN;
+	return TS_UNKNOWN_VALUE;
+}
+
+/* A key of a row that is no key of the case; keys of newer targets are passed over. */
+static enum ts_status result_parse(const struct ts_pair *pair, struct ts_result *r, u64 *op_va,
+				   struct ts_error *error)
+{
+	const struct {
+		const char *name;
+		u64 *value;
+		u8 *has;
+	} numbers[] = {
+		{ "refills", &r->refills, &r->has_refills },
+		{ "mix_refills", &r->mix_refills, &r->has_mix },
+		{ "off_median", &r->off_median, 0 },
+		{ "cycles", &r->cycles, &r->has_cycles },
+		{ "op_va", op_va, 0 },
+	};
+	enum ts_status status = TS_OK;
+	u32 i;
+
+	for (i = 0; i < TS_COUNT(numbers); i++) {
+		if (!ts_equal_n(pair->key, pair->key_length, numbers[i].name))
+			continue;
+		status = ts_number(pair->value, pair->value_length, numbers[i].value);
+		if (numbers[i].has)
+			*numbers[i].has = 1;
+	}
+	if (ts_equal_n(pair->key, pair->key_length, "twin"))
+		status = twin_parse(pair->value, pair->value_length, r);
+	return status ? ts_fail_n(error, status, pair->value, pair->value_length, "in a row") : TS_OK;
+}
+
+enum ts_status ts_row_parse(const char *rest, struct ts_case *c, struct ts_result *r, u64 *op_va,
+			    struct ts_error *error)
+{
+	struct ts_result fresh = { 0 };
+	enum ts_status status;
+	struct ts_pair pair;
+	u32 seen = 0, key;
+
+	*r = fresh;
+	*op_va = 0;
+	ts_case_init(c);
+	while ((status = ts_pair(&rest, &pair, error)) == TS_OK) {
+		key = ts_key_find(pair.key, pair.key_length);
+		status = key == TS_KEYS ? result_parse(&pair, r, op_va, error) :
+					  ts_value_parse(key, pair.value, pair.value_length,
+							 ts_field(c, key), error);
+		if (status)
+			return status;
+		if (key < TS_KEYS)
+			seen |= 1u << key;
+	}
+	if (status != TS_EMPTY)
+		return status;
+	if (seen != (1u << TS_KEYS) - 1)
+		return ts_fail(error, TS_MISSING_VALUE, "row", "a row carries every key of its case");
+	return ts_case_finish(c, error);
+}
