@@ -29,7 +29,7 @@ struct ts_result {
 	u8 has_refills, has_cycles, has_mix;
 	u64 refills;	 /* leaves refilled in an iteration, median; set 0 */
 	u64 mix_refills; /* the same for the mixed set */
-	u64 off_median;	 /* iterations in which refills of either set differed from their median */
+	u64 off_median;	 /* iterations whose refills differed from the median (the larger of both sets) */
 	u64 cycles;	 /* TSC cycles of an iteration: median (retouch), or total / iterations (loops) */
 	enum ts_twin twin;
 };

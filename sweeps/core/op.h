@@ -9,15 +9,20 @@
 
 #include "types.h"
 
-/* CPU features that a case may need; the guest and the module detect them by CPUID. */
+/*
+ * What a case may need. Guest and module detect the CPU's features by CPUID; the last two are the
+ * privileges of the target: instructions of ring 0, or system calls of a kernel above.
+ */
 enum ts_feature {
 	TS_PGE = 1 << 0,     /* CPUID.1:EDX[13], global pages */
 	TS_PCID = 1 << 1,    /* CPUID.1:ECX[17] */
 	TS_INVPCID = 1 << 2, /* CPUID.7.0:EBX[10] */
 	TS_GB_PAGES = 1 << 3, /* CPUID.80000001H:EDX[26], 1G leaves */
 	TS_NX = 1 << 4,	     /* CPUID.80000001H:EDX[20] */
+	TS_RING0 = 1 << 5,
+	TS_SYSCALLS = 1 << 6,
 };
-#define TS_FEATURES 5
+#define TS_FEATURES 7
 
 const char *ts_feature_name(u32 index); /* of bit 1 << index; 0 beyond the last */
 
@@ -34,6 +39,13 @@ enum ts_op_id {
 	TS_OP_CR3,
 	TS_OP_CR3_KEEP,
 	TS_OP_PGE,
+	/* Target user: system calls whose kernel work ends in a flush, and their twins that flush nothing. */
+	TS_OP_MPROTECT,
+	TS_OP_MPROTECT_TWIN,
+	TS_OP_MADVISE,
+	TS_OP_MADVISE_TWIN,
+	TS_OP_MUNMAP,
+	TS_OP_MUNMAP_TWIN,
 	TS_OPS
 };
 

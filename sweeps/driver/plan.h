@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Plans: the definition of a sweep in a file (INI, by libinih).
+ *
+ *   [plan]
+ *   title = One line for headings
+ *   about = One line that says what it shows
+ *
+ *   [NAME]                a section is one sweep: a list of values for each axis, and their product
+ *   when = 1g             optional: the section is left out when the CPU lacks this feature
+ *   on = tcg, kvm         optional: targets that run the section (all when absent)
+ *   op = none, invlpg, cr3
+ *   guest = 2m
+ *   repeats = 3
+ */
+#ifndef TS_PLAN_H
+#define TS_PLAN_H
+
+#include "problem.h"
+#include "sweep.h"
+
+#include <stddef.h>
+
+struct section {
+	char *name;
+	u32 when;     /* features (enum ts_feature) without which the section is left out */
+	char *on;     /* targets that run it, comma-separated; 0 for all */
+	int line;     /* where it starts in the file, for messages */
+	struct ts_sweep sweep;
+	u32 overridden; /* keys (1 << enum ts_key_id) that came from the command line */
+};
+
+struct plan {
+	char *name, *path, *title, *about;
+	struct section *section;
+	size_t sections;
+};
+
+/* NAME (a plan of the installation) or a path (anything with a slash or ending in .plan). */
+int plan_load(const char *name, struct plan *plan, struct problem *problem);
+void plan_free(struct plan *plan);
+
+/*
+ * An option --KEY LIST. guest selects the sections that have one of its values (replacing the axis in all
+ * when none has); every other key replaces its axis in all sections.
+ */
+int plan_override(struct plan *plan, const char *key, const char *list, struct problem *problem);
+
+/* One case to measure: section and finished case, repeat filled in. */
+struct planned {
+	const struct section *section;
+	struct ts_case c;
+};
+
+/*
+ * All cases in the order in which they run: repetition by repetition, section by section.
+ * A contradictory combination is a problem; if it comes from an overridden axis it is only counted in
+ * *skipped. Sections that are not for this target, or whose `when` is not within features, are left out. Caller
+ * frees *list.
+ */
+int plan_cases(const struct plan *plan, const char *target, u32 features, struct planned **list, size_t *count,
+	       size_t *skipped, struct problem *problem);
+
+/* Bytes of guest memory that the plan's windows need, for a guest image that starts them at 16 MiB. */
+u64 plan_memory(const struct plan *plan);
+
+/* Names of the installed plans, sorted, 0 at the end; caller frees names and array. */
+char **plan_names(struct problem *problem);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rows: one measured case each, and rows.csv, the file that holds them (RFC 4180, by libcsv).
+ *
+ * Columns, in this order; the names are fixed:
+ *   run target accel cpu guest host host_how op class at count global pcid leaves touches stride offset
+ *   frames mix order access phase repeat sequence iterations seed cycles refills off_median exits
+ *   must mix_refills mix_must op_va twin  [extra columns of the target, one for each event]  valid
+ *
+ * cycles, refills: per iteration (median over the iterations). Not measured: empty. Readers take columns by
+ * name, keep those that they do not know, and take a missing one for empty.
+ */
+#ifndef TS_ROW_H
+#define TS_ROW_H
+
+#include "measure.h"
+#include "problem.h"
+
+#include <stddef.h>
+
+struct row {
+	/* Where: the strings belong to the run or, in rows that were read, to struct rows. */
+	const char *run, *target, *accel, *cpu;
+	const char *host;     /* 4k 2m 1g none unknown */
+	const char *host_how; /* verified inferred asked; empty with host none */
+	struct ts_case c;
+	enum ts_class class;  /* as the op table has it, or as the target saw it (user: by count) */
+	struct ts_result r;
+	u64 op_va;
+	u64 sequence; /* position in the run, from 1 */
+	u64 exits;    /* KVM exits in an iteration */
+	u8 has_exits;
+	const char *const *extra; /* one text for each extra column; 0 or "" when not measured */
+	char valid[160];	  /* ok, or reasons joined by + */
+};
+
+/* Adds a reason to row->valid (which starts as "ok"); a reason stands once. */
+void row_reason(struct row *row, const char *reason);
+int row_is_valid(const struct row *row);
+int row_has_reason(const struct row *row, const char *reason);
+
+/* The rows of one file. */
+struct rows {
+	char *path;
+	char **extra_names; /* columns behind the fixed ones, in file order */
+	size_t extras;
+	struct row *row;
+	size_t count;
+	int unfinished;	     /* the last line had no end (a killed writer); it was left out */
+	long long finished_size; /* bytes up to the end of the last whole line */
+	char **strings;	     /* owned texts */
+	size_t string_count;
+};
+
+/* Reads a file; a row that cannot be read is a problem that names file and line. */
+int rows_read(const char *path, struct rows *rows, struct problem *problem);
+void rows_free(struct rows *rows);
+/* Text of an extra column by name, "" if the file has none. */
+const char *row_extra(const struct rows *rows, const struct row *row, const char *name);
+
+/* A file that rows are appended to; each row is one write(2), so that a killed program leaves whole lines. */
+struct rows_file;
+struct rows_file *rows_create(const char *path, const char *const *extra_names, size_t extras,
+			      struct problem *problem);
+/* Goes on behind the last whole line of a file with the same columns. */
+struct rows_file *rows_continue(const struct rows *rows, const char *const *extra_names,
+				size_t extras, struct problem *problem);
+int rows_append(struct rows_file *file, const struct row *row, struct problem *problem);
+void rows_close(struct rows_file *file);
+
+#endif

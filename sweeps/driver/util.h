@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory, strings, files and data paths for the driver. Memory that cannot be had ends the program. */
+#ifndef TS_UTIL_H
+#define TS_UTIL_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *old, size_t size);
+char *xstrdup(const char *text);
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Contents of a small text file without the newline at its end, or 0. The caller frees. */
+char *read_text(const char *path);
+
+/* Path of a data file (plans, plots, guest image): DIR-OF-PROGRAM/../share/tlbscope/NAME. Caller frees. */
+char *data_path(const char *name);
+
+/* Monotonic seconds. */
+double now_seconds(void);
+
+/* UTC time as 2026-01-31T12:34:56Z; caller frees. */
+char *time_text(void);
+
+#endif
