@@ -3,23 +3,29 @@
 #include "expand.h"
 
 /*
+ * The mixed set keeps away from the working set's page numbers (modulo 64 and more): 4K pages by its address,
+ * pieces of large pages by their number. Otherwise both would meet in the same TLB sets.
+ */
+#define MIX_SKEW 32
+
+/*
  * Where offset=spread puts touch t inside its stride. The line is (t + t/64) mod 64: together with the 4K page
  * number (t mod 16 is what an L2 cache set takes from it) 1024 touches fall into 1024 different sets
- * of a cache that is indexed by address bits 6 to 15. With large strides the 4K piece varies too, so
- * that the pieces of a fractured page do not share one STLB set.
+ * of a cache that is indexed by address bits 6 to 15. In large pages with large strides the 4K piece
+ * varies too, so that the pieces of a fractured page do not share one STLB set.
  */
-static u64 spread(u64 t, u64 stride)
+static u64 spread(const struct ts_set *set, u64 t, u64 stride, u64 skew)
 {
 	u64 line = (t + t / 64) % 64;
-	u64 piece = stride % ts_page_size(TS_2M) ? 0 : t % 512;
+	u64 piece = set->page == TS_4K || stride % ts_page_size(TS_2M) ? 0 : (t + skew) % 512;
 
 	return piece * 4096 + line * TS_LINE;
 }
 
-static u64 touch_address(const struct ts_set *set, const struct ts_case *c, u64 t, u64 stride)
+static u64 touch_address(const struct ts_set *set, const struct ts_case *c, u64 t, u64 stride, u64 skew)
 {
 	return set->va + t * stride +
-	       (c->offset == TS_OFFSET_SPREAD ? spread(t, stride) : c->offset);
+	       (c->offset == TS_OFFSET_SPREAD ? spread(set, t, stride, skew) : c->offset);
 }
 
 /* SplitMix64 (Steele, Lea, Flood 2014): a full-period generator with one word of state. */
@@ -106,14 +112,15 @@ enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct t
 
 	*e = fresh;
 	place_set(e, 0, base + TS_VA_SET, c->guest, c->leaves, c->stride);
-	place_set(e, 1, base + TS_VA_MIX, mix_page, ts_mix_leaves(c->mix), 0);
+	place_set(e, 1, base + TS_VA_MIX + (mix_page == TS_4K ? MIX_SKEW * 4096 : 0), mix_page,
+		  ts_mix_leaves(c->mix), 0);
 	if (e->set[0].leaves * e->set[0].step > TS_VA_MIX ||
 	    e->set[1].leaves * e->set[1].step > TS_VA_MIX)
 		return ts_fail(error, TS_CONFLICT, "leaves", "a working set spans at most 128 GiB");
 	for (t = 0; t < c->touches; t++)
-		touch[e->touches++] = touch_address(&e->set[0], c, t, c->stride);
+		touch[e->touches++] = touch_address(&e->set[0], c, t, c->stride, 0);
 	for (t = 0; t < e->set[1].leaves; t++)
-		touch[e->touches++] = touch_address(&e->set[1], c, t, e->set[1].step);
+		touch[e->touches++] = touch_address(&e->set[1], c, t, e->set[1].step, MIX_SKEW);
 	if (c->order == TS_CHASE)
 		shuffle(touch, e->touches, c->seed);
 	return place_op(e, base, error);

@@ -19,8 +19,6 @@
 #include "passes.h"
 #include "stats.h"
 
-const char *const ts_twin_names[] = { "unknown", "new", "stale", 0 };
-
 /* The last 8 bytes of the first 4K piece: beside chain pointer and written word of line 63. */
 #define MARKER_OFFSET 4088
 #define MARKER_OLD 0x746c6273636f6c64ULL

@@ -2,6 +2,8 @@
 /* Lines of the protocol, put together and taken apart. */
 #include "protocol.h"
 
+const char *const ts_twin_names[] = { "unknown", "new", "stale", 0 };
+
 static const char *const command_names[TS_COMMANDS] = { "hello", "case", "sweep", "end" };
 
 void ts_line_init(struct ts_line *line)

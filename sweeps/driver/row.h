@@ -13,6 +13,7 @@
 #ifndef TS_ROW_H
 #define TS_ROW_H
 
+#include "csv_table.h"
 #include "measure.h"
 #include "problem.h"
 
@@ -39,17 +40,14 @@ void row_reason(struct row *row, const char *reason);
 int row_is_valid(const struct row *row);
 int row_has_reason(const struct row *row, const char *reason);
 
-/* The rows of one file. */
+/* The rows of one file; their texts belong to the table. */
 struct rows {
-	char *path;
-	char **extra_names; /* columns behind the fixed ones, in file order */
+	struct csv_table table;
+	const char **extra_names; /* columns that are none of the fixed ones, in file order */
 	size_t extras;
+	const char **extra_texts; /* count * extras */
 	struct row *row;
 	size_t count;
-	int unfinished;	     /* the last line had no end (a killed writer); it was left out */
-	long long finished_size; /* bytes up to the end of the last whole line */
-	char **strings;	     /* owned texts */
-	size_t string_count;
 };
 
 /* Reads a file; a row that cannot be read is a problem that names file and line. */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The program's commands: each parses its own options (argp) and returns an exit code. */
+#ifndef TS_COMMAND_H
+#define TS_COMMAND_H
+
+#include "problem.h"
+
+#include <argp.h>
+#include <stddef.h>
+
+int command_run(int argc, char **argv);
+int command_table(int argc, char **argv);
+int command_plot(int argc, char **argv);
+int command_list(int argc, char **argv);
+int command_import(int argc, char **argv);
+
+/* Prints "tlbscope: TEXT" and returns the problem's exit code. */
+int report(const struct problem *problem);
+
+/* argp_parse with this program's conventions: a bad option is exit code 2. */
+void parse_options(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Path of rows.csv for a run directory or a file; caller frees. */
+char *rows_path(const char *run);
+
+#endif

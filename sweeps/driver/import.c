@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tlbscope import: a run directory out of what the guest image wrote to its serial port when it ran without
+ * this program (another VMM, GRUB on bare metal). Rows carry every key of their case, so that the log alone is
+ * enough.
+ */
+#include "command.h"
+#include "judge.h"
+#include "link.h"
+#include "protocol.h"
+#include "record.h"
+#include "util.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct import {
+	struct record record;
+	struct hello hello;
+	const char *target, *host;
+	char *cpu;
+	size_t line, errors;
+	int ended;
+};
+
+/* What the CPUID signature above the guest says of target and host page. */
+static void place(struct import *import)
+{
+	const char *above = hello_text(&import->hello, "hypervisor");
+	static const struct {
+		const char *signature, *target, *host;
+	} known[] = {
+		{ "", "guest", "none" }, { "none", "guest", "none" }, { "TCGTCGTCGTCG", "tcg", "none" },
+		{ "KVMKVMKVM", "kvm", "unknown" },
+	};
+	size_t i;
+
+	import->target = "guest";
+	import->host = "unknown";
+	for (i = 0; i < TS_COUNT(known); i++) {
+		if (!strcmp(known[i].signature, above)) {
+			import->target = known[i].target;
+			import->host = known[i].host;
+		}
+	}
+}
+
+static int take_hello(struct import *import, const char *rest, struct problem *p)
+{
+	const char *brand;
+	int result;
+
+	hello_free(&import->hello);
+	result = hello_parse(rest, &import->hello, p);
+	if (result)
+		return result;
+	place(import);
+	brand = hello_text(&import->hello, "brand");
+	free(import->cpu);
+	import->cpu = xstrdup(brand);
+	json_object_set(import->record.json, "guest", import->hello.keys);
+	return 0;
+}
+
+static int take_row(struct import *import, const char *rest, const char *path, struct problem *p)
+{
+	struct row row = {
+		.run = import->record.id, .target = import->target, .accel = "none",
+		.cpu = import->cpu, .host = import->host, .host_how = "", .valid = "ok",
+		.sequence = import->record.written + 1,
+	};
+	struct ts_error error;
+	char *where;
+
+	if (!import->hello.keys)
+		return problem(p, EXIT_INPUT, "%s:%zu: a row before the hello line; the log has to start "
+			       "with the guest's first word", path, import->line);
+	if (ts_row_parse(rest, &row.c, &row.r, &row.op_va, &error)) {
+		where = xasprintf("%s:%zu", path, import->line);
+		problem_core(p, where, &error);
+		free(where);
+		return -EINVAL;
+	}
+	row.class = ts_ops[row.c.op].class;
+	if (!strcmp(import->target, "tcg")) {
+		row.accel = "tcg";
+		if (row.c.phase != TS_REFILL)
+			row_reason(&row, "emulated-cpu");
+	} else if (!strcmp(import->target, "kvm")) {
+		row.accel = "kvm";
+		row_reason(&row, "backing");
+	}
+	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(&row.c))
+		row_reason(&row, "twin");
+	judge_row(&row);
+	import->record.written++;
+	return rows_append(import->record.rows, &row, p);
+}
+
+/* One line of the log; firmware and log lines are passed over. */
+static int take_line(struct import *import, const char *line, const char *path, struct problem *p)
+{
+	fprintf(import->record.log, "import: %s\n", line);
+	if (!strncmp(line, "hello ", 6))
+		return take_hello(import, line + 5, p);
+	if (!strncmp(line, "row ", 4))
+		return take_row(import, line + 3, path, p);
+	import->errors += !strncmp(line, "error ", 6);
+	import->ended |= !strncmp(line, "end ", 4);
+	return 0;
+}
+
+static int take_file(struct import *import, const char *path, struct problem *p)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+	int result = 0;
+
+	if (!file)
+		return problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
+	while (!result && getline(&line, &size, file) > 0) {
+		import->line++;
+		line[strcspn(line, "\r\n")] = '\0';
+		result = take_line(import, line, path, p);
+	}
+	free(line);
+	fclose(file);
+	if (!result && !import->record.written)
+		result = problem(p, EXIT_INPUT, "%s: no row of tlbscope's guest in it", path);
+	return result;
+}
+
+static int save(struct import *import, const char *path, struct problem *p)
+{
+	json_t *json = import->record.json;
+	char *now = time_text();
+
+	json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
+	json_object_set_new(json, "imported", json_string(now));
+	json_object_set_new(json, "source", json_string(path));
+	json_object_set_new(json, "target", json_string(import->target));
+	json_object_set_new(json, "cpu", json_string(import->cpu));
+	json_object_set_new(json, "complete", json_boolean(import->ended));
+	json_object_set_new(json, "rows", json_integer(import->record.written));
+	free(now);
+	return record_save(&import->record, p);
+}
+
+struct import_request {
+	const char *log, *out;
+};
+
+static error_t parse_import(int key, char *arg, struct argp_state *state)
+{
+	struct import_request *request = state->input;
+
+	switch (key) {
+	case 'o':
+		request->out = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->log)
+			argp_error(state, "one log at a time");
+		request->log = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "name the guest's serial log");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+int command_import(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "out", 'o', "DIR", 0, "run directory; standard: results/import-TIME", 0 },
+		{ 0 },
+	};
+	const struct argp argp = { .options = options, .parser = parse_import, .args_doc = "LOG",
+				   .doc = "Makes a run of the serial log of a guest image that ran on its own." };
+	struct import_request request = { 0 };
+	struct import import = { .target = "guest", .host = "unknown" };
+	struct problem p = { 0 };
+	char *now = time_text(), *dir;
+	int result;
+
+	parse_options(&argp, argc, argv, &request);
+	dir = request.out ? xstrdup(request.out) : xasprintf("results/import-%s", now);
+	result = record_create(&import.record, dir, NULL, &p) ?: take_file(&import, request.log, &p) ?:
+		 save(&import, request.log, &p);
+	if (!result) {
+		printf("%zu rows%s%s\nresults: %s\n", import.record.written,
+		       import.errors ? ", and lines of errors (log.txt)" : "",
+		       import.ended ? "" : "; the log has no end marker: it may be cut off", dir);
+	} else {
+		import.record.written = 0; /* nothing of a log that cannot be read stays */
+	}
+	record_close(&import.record, result);
+	hello_free(&import.hello);
+	free(import.cpu);
+	free(now);
+	free(dir);
+	return result ? report(&p) : EXIT_DONE;
+}

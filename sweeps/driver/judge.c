@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Controls, fracture index and verdict. */
+#include "judge.h"
+
+#include "util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- single rows ---- */
+
+int judge_twin_must_be_new(const struct ts_case *c)
+{
+	const struct ts_op *op = &ts_ops[c->op];
+
+	return op->class != TS_CLASS_NONE && (!c->global || op->drops_global);
+}
+
+/* A full flush that has to drop every leaf of the set. */
+static int is_full_control(const struct row *row)
+{
+	return row->class == TS_CLASS_FULL && ts_must(&row->c, 0) == row->c.leaves;
+}
+
+void judge_row(struct row *row)
+{
+	u64 mix = ts_mix_leaves(row->c.mix);
+
+	if (!row->r.has_refills)
+		return;
+	if (row->c.op == TS_OP_NONE && (row->r.refills || (mix && row->r.mix_refills)))
+		row_reason(row, "control-none");
+	if (is_full_control(row) &&
+	    (row->r.refills != row->c.leaves || (mix && row->r.mix_refills != mix)))
+		row_reason(row, "control-full");
+}
+
+/* ---- grouping ---- */
+
+static struct ts_case cell_key(const struct row *row)
+{
+	struct ts_case c = row->c;
+
+	c.op = c.at = c.count = c.repeat = 0;
+	return c;
+}
+
+static int in_cell(const struct cell *cell, const struct row *row)
+{
+	struct ts_case a = cell_key(cell->key), b = cell_key(row);
+
+	return !memcmp(&a, &b, sizeof(a)) && !strcmp(cell->key->host, row->host) &&
+	       !strcmp(cell->key->target, row->target) && !strcmp(cell->key->run, row->run);
+}
+
+static struct cell *find_cell(struct cells *cells, const struct row *row)
+{
+	struct cell *cell;
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (in_cell(&cells->cell[i], row))
+			return &cells->cell[i];
+	cells->cell = xrealloc(cells->cell, (cells->count + 1) * sizeof(*cell));
+	cell = &cells->cell[cells->count++];
+	memset(cell, 0, sizeof(*cell));
+	cell->key = row;
+	return cell;
+}
+
+static struct outcome *find_outcome(struct cell *cell, const struct row *row)
+{
+	struct outcome *outcome;
+	size_t i;
+
+	for (i = 0; i < cell->outcomes; i++) {
+		const struct ts_case *c = &cell->outcome[i].row[0]->c;
+
+		if (c->op == row->c.op && c->at == row->c.at && c->count == row->c.count)
+			return &cell->outcome[i];
+	}
+	cell->outcome = xrealloc(cell->outcome, (cell->outcomes + 1) * sizeof(*outcome));
+	outcome = &cell->outcome[cell->outcomes++];
+	memset(outcome, 0, sizeof(*outcome));
+	return outcome;
+}
+
+static void add_row(struct outcome *outcome, const struct row *row)
+{
+	outcome->row = xrealloc(outcome->row, (outcome->n + 1) * sizeof(*outcome->row));
+	outcome->row[outcome->n++] = row;
+}
+
+/* ---- medians over repeats ---- */
+
+/* Median of one number over the rows that have it. */
+static double median_of(const struct outcome *outcome, int has(const struct row *row),
+			u64 get(const struct row *row), u8 *differ)
+{
+	double *values = xcalloc(outcome->n, sizeof(double)), median = NAN;
+	size_t i, n = 0;
+
+	for (i = 0; i < outcome->n; i++)
+		if (has(outcome->row[i]))
+			values[n++] = get(outcome->row[i]);
+	for (i = 1; i < n && differ; i++)
+		*differ |= values[i] != values[0];
+	if (n)
+		median = statistics_median(values, n);
+	free(values);
+	return median;
+}
+
+static int has_refills(const struct row *row) { return row->r.has_refills; }
+static u64 get_refills(const struct row *row) { return row->r.refills; }
+static int has_mix(const struct row *row) { return row->r.has_mix; }
+static u64 get_mix(const struct row *row) { return row->r.mix_refills; }
+static int has_cycles(const struct row *row) { return row->r.has_cycles; }
+static u64 get_cycles(const struct row *row) { return row->r.cycles; }
+
+/* Reasons of a + joined list, one by one. */
+static void merge_reasons(char *into, size_t size, const char *list)
+{
+	struct row sum = { .valid = "" };
+	char *copy = xstrdup(list), *save = NULL, *word;
+
+	snprintf(sum.valid, sizeof(sum.valid), "%s", into);
+	for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
+		if (strcmp(word, "ok"))
+			row_reason(&sum, word);
+	free(copy);
+	snprintf(into, size, "%.*s", (int)size - 1, sum.valid);
+}
+
+static void sum_up(struct outcome *outcome)
+{
+	size_t i;
+
+	outcome->refills = median_of(outcome, has_refills, get_refills, &outcome->repeats_differ);
+	outcome->mix_refills = median_of(outcome, has_mix, get_mix, &outcome->repeats_differ);
+	outcome->cycles = median_of(outcome, has_cycles, get_cycles, NULL);
+	strcpy(outcome->valid, "ok");
+	for (i = 0; i < outcome->n; i++)
+		merge_reasons(outcome->valid, sizeof(outcome->valid), outcome->row[i]->valid);
+}
+
+double outcome_value(const struct outcome *outcome)
+{
+	return outcome->row[0]->c.phase == TS_REFILL ? outcome->refills : outcome->cycles;
+}
+
+/* ---- the three that F is made of ---- */
+
+/*
+ * Which page a selective flush hits, from the least to the most related to the set; the anomaly is a
+ * flush of an unrelated page, so the first one there is wins. In-set and same-2m have leaves to drop of
+ * their own and never decide.
+ */
+static int unrelated_rank(const struct outcome *outcome)
+{
+	switch (outcome->row[0]->c.at) {
+	case TS_AT_FAR:
+		return 3;
+	case TS_AT_MAPPED:
+		return 2;
+	case TS_AT_NEXT_2M:
+		return 1;
+	}
+	return 0;
+}
+
+static int better_selective(const struct outcome *a, const struct outcome *b)
+{
+	const struct ts_case *x = &a->row[0]->c, *y = b ? &b->row[0]->c : NULL;
+
+	if (a->row[0]->class != TS_CLASS_SELECTIVE || !unrelated_rank(a))
+		return 0;
+	if (!y || x->op != y->op)
+		return !y || x->op < y->op;
+	if (unrelated_rank(a) != unrelated_rank(b))
+		return unrelated_rank(a) > unrelated_rank(b);
+	return x->count < y->count;
+}
+
+/* An op that does nothing, with the smallest count: none, or the selective op's twin. */
+static int is_none(const struct outcome *a, const struct cell *cell)
+{
+	u64 op = a->row[0]->c.op;
+
+	if (op == TS_OP_NONE)
+		return 1;
+	return cell->selective && op == cell->selective->row[0]->c.op + 1 &&
+	       ts_ops[op].needs & TS_SYSCALLS && ts_ops[op].class == TS_CLASS_NONE &&
+	       a->row[0]->c.count == cell->selective->row[0]->c.count;
+}
+
+static void pick(struct cell *cell)
+{
+	size_t i;
+
+	for (i = 0; i < cell->outcomes; i++)
+		if (better_selective(&cell->outcome[i], cell->selective))
+			cell->selective = &cell->outcome[i];
+	for (i = 0; i < cell->outcomes; i++) {
+		const struct outcome *o = &cell->outcome[i];
+
+		if (!cell->none && is_none(o, cell))
+			cell->none = o;
+		if (!cell->full && is_full_control(o->row[0]))
+			cell->full = o;
+		if (!cell->full && o->row[0]->class == TS_CLASS_FULL &&
+		    ts_ops[o->row[0]->c.op].needs & TS_SYSCALLS)
+			cell->full = o;
+	}
+}
+
+/* ---- F ---- */
+
+static const struct row *of_repeat(const struct outcome *outcome, u64 repeat)
+{
+	size_t i;
+
+	for (i = 0; i < outcome->n; i++)
+		if (outcome->row[i]->c.repeat == repeat)
+			return outcome->row[i];
+	return NULL;
+}
+
+/*
+ * F of one repeat. Refills: (selective - must) / (full - must), must being what the selective flush has to
+ * drop by itself; cycles: against the control, since a pass costs something without any flush.
+ */
+static double f_of_repeat(const struct cell *cell, u64 repeat)
+{
+	const struct row *none = of_repeat(cell->none, repeat);
+	const struct row *selective = of_repeat(cell->selective, repeat);
+	const struct row *full = of_repeat(cell->full, repeat);
+
+	if (!none || !selective || !full)
+		return NAN;
+	if (cell->key->c.phase == TS_REFILL)
+		return none->r.has_refills && selective->r.has_refills && full->r.has_refills ?
+			       fracture_index(selective->r.refills, ts_must(&selective->c, 0),
+					      full->r.refills) :
+			       NAN;
+	return none->r.has_cycles && selective->r.has_cycles && full->r.has_cycles ?
+		       fracture_index(selective->r.cycles, none->r.cycles, full->r.cycles) :
+		       NAN;
+}
+
+/* A bound that the target computed from its own iterations (columns f_low, f_high), or the fallback. */
+static double bound(const struct rows *rows, const struct row *row, const char *column, double fallback)
+{
+	const char *text = row_extra(rows, row, column);
+
+	return text && *text ? strtod(text, NULL) : fallback;
+}
+
+static void find_f(const struct rows *rows, struct cell *cell)
+{
+	size_t i, n = 0;
+	double *values, f, low, high;
+
+	cell->f = (struct interval){ NAN, NAN, NAN };
+	if (!cell->none || !cell->selective || !cell->full)
+		return;
+	values = xcalloc(cell->selective->n, sizeof(double));
+	for (i = 0; i < cell->selective->n; i++) {
+		const struct row *row = cell->selective->row[i];
+
+		f = f_of_repeat(cell, row->c.repeat);
+		if (isnan(f))
+			continue;
+		low = bound(rows, row, "f_low", f);
+		high = bound(rows, row, "f_high", f);
+		cell->f.low = n ? fmin(cell->f.low, low) : low;
+		cell->f.high = n ? fmax(cell->f.high, high) : high;
+		values[n++] = f;
+	}
+	if (n)
+		cell->f.value = statistics_median(values, n);
+	free(values);
+}
+
+/* Order of the op table; within an op from the least related page to the set itself, then by count. */
+static int compare_outcomes(const void *a, const void *b)
+{
+	const struct ts_case *x = &((const struct outcome *)a)->row[0]->c;
+	const struct ts_case *y = &((const struct outcome *)b)->row[0]->c;
+
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	if (x->at != y->at)
+		return x->at > y->at ? -1 : 1;
+	return x->count < y->count ? -1 : x->count > y->count;
+}
+
+static void judge_cell(const struct rows *rows, struct cell *cell)
+{
+	const struct outcome *parts[3];
+	size_t i;
+
+	qsort(cell->outcome, cell->outcomes, sizeof(*cell->outcome), compare_outcomes);
+	for (i = 0; i < cell->outcomes; i++)
+		sum_up(&cell->outcome[i]);
+	pick(cell);
+	find_f(rows, cell);
+	strcpy(cell->valid, "ok");
+	parts[0] = cell->none;
+	parts[1] = cell->selective;
+	parts[2] = cell->full;
+	for (i = 0; i < 3; i++)
+		merge_reasons(cell->valid, sizeof(cell->valid),
+			      parts[i] ? parts[i]->valid : "control-missing");
+	if (parts[0] && parts[1] && parts[2] && isnan(cell->f.value))
+		merge_reasons(cell->valid, sizeof(cell->valid), "no-contrast");
+}
+
+void cells_build(const struct rows *rows, struct cells *cells)
+{
+	size_t i;
+
+	memset(cells, 0, sizeof(*cells));
+	for (i = 0; i < rows->count; i++)
+		add_row(find_outcome(find_cell(cells, &rows->row[i]), &rows->row[i]), &rows->row[i]);
+	for (i = 0; i < cells->count; i++)
+		judge_cell(rows, &cells->cell[i]);
+}
+
+void cells_free(struct cells *cells)
+{
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cell[i].outcomes; j++)
+			free(cells->cell[i].outcome[j].row);
+		free(cells->cell[i].outcome);
+	}
+	free(cells->cell);
+	memset(cells, 0, sizeof(*cells));
+}
+
+/* ---- verdict ---- */
+
+/* The cell of a leaf size that a verdict rests on: plain pages, one touch a leaf or more. */
+static const struct cell *verdict_cell(const struct cells *cells, u64 phase, const char *host, u64 guest)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct row *key = cells->cell[i].key;
+
+		if (key->c.phase == phase && key->c.guest == guest && !key->c.mix && !key->c.global &&
+		    !strcmp(key->host, host) && (phase != TS_REFILL || key->c.leaves >= 16))
+			return &cells->cell[i];
+	}
+	return NULL;
+}
+
+enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *host, const char **why)
+{
+	const struct cell *small = verdict_cell(cells, phase, host, TS_4K);
+	const struct cell *large = verdict_cell(cells, phase, host, TS_2M);
+	const char *target = cells->count ? cells->cell[0].key->target : "";
+	enum verdict verdict;
+
+	if (!strcmp(target, "tcg")) {
+		*why = "no verdict about hardware: this is QEMU's soft TLB, which holds no large pages and "
+		       "imitates them (a flush inside the area that they cover drops everything)";
+		return VERDICT_UNDECIDED;
+	}
+	if (!strcmp(target, "model")) {
+		*why = "no verdict about hardware: these rows are a model's predictions";
+		return VERDICT_UNDECIDED;
+	}
+	if (!small || !large) {
+		*why = "no verdict: it needs a 4k and a 2m cell with their controls";
+		return VERDICT_UNDECIDED;
+	}
+	if (strcmp(small->valid, "ok") || strcmp(large->valid, "ok")) {
+		*why = strcmp(small->valid, "ok") ? small->valid : large->valid;
+		return VERDICT_UNDECIDED;
+	}
+	verdict = verdict_of(&small->f, &large->f);
+	*why = verdict_sentence(verdict);
+	return verdict;
+}

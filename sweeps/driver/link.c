@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests and answers of the line protocol. */
+#include "link.h"
+
+#include "protocol.h"
+#include "version.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- hello ---- */
+
+static u32 features_of(const char *list)
+{
+	u32 features = 0, i;
+	size_t n;
+
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		for (i = 0; ts_feature_name(i); i++)
+			if (ts_equal_n(list, n, ts_feature_name(i)))
+				features |= 1u << i;
+	}
+	return features;
+}
+
+const char *hello_text(const struct hello *hello, const char *key)
+{
+	return json_string_value(json_object_get(hello->keys, key)) ?: "";
+}
+
+void hello_free(struct hello *hello)
+{
+	json_decref(hello->keys);
+	memset(hello, 0, sizeof(*hello));
+}
+
+int hello_parse(const char *rest, struct hello *hello, struct problem *p)
+{
+	struct ts_error error;
+	struct ts_pair pair;
+
+	hello->keys = json_object();
+	while (!ts_pair(&rest, &pair, &error)) {
+		char *key = strndup(pair.key, pair.key_length);
+
+		json_object_set_new(hello->keys, key,
+				    json_stringn_nocheck(pair.value, pair.value_length));
+		free(key);
+	}
+	if (strcmp(hello_text(hello, "version"), TS_VERSION)) {
+		problem(p, EXIT_INPUT, "the guest image is of version \"%s\", this program of %s; "
+			"rebuild both (make) or name the right image with --image",
+			hello_text(hello, "version"), TS_VERSION);
+		hello_free(hello);
+		return -EINVAL;
+	}
+	hello->features = features_of(hello_text(hello, "features"));
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static const char *after_word(const char *line, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(line, word, n) && (line[n] == ' ' || !line[n]) ? line + n : NULL;
+}
+
+/* The next line that starts with one of two words (all others go to the log), and which it was. */
+static int await(struct link *link, const char *first, const char *second, const char **rest,
+		 int *which)
+{
+	const char *line;
+	int result;
+
+	for (;;) {
+		result = link->receive(link->context, link->timeout, &line);
+		if (result)
+			return result;
+		fprintf(link->log, "guest: %s\n", line);
+		*which = 0;
+		if ((*rest = after_word(line, first)))
+			return 0;
+		*which = 1;
+		if (second && (*rest = after_word(line, second)))
+			return 0;
+	}
+}
+
+int link_hello(struct link *link, struct hello *hello, struct problem *p)
+{
+	const char *rest;
+	int which, result = await(link, "hello", "error", &rest, &which);
+
+	if (result)
+		return result;
+	if (which)
+		return problem(p, EXIT_FAILED, "the guest failed before its first word:%s", rest);
+	return hello_parse(rest, hello, p);
+}
+
+/* Value of key in a line of pairs, "" if it is not there; static buffer. */
+static const char *value_of(const char *line, const char *key)
+{
+	static char value[64];
+	struct ts_error error;
+	struct ts_pair pair;
+
+	while (!ts_pair(&line, &pair, &error)) {
+		if (!ts_equal_n(pair.key, pair.key_length, key))
+			continue;
+		snprintf(value, sizeof(value), "%.*s", (int)pair.value_length, pair.value);
+		return value;
+	}
+	return "";
+}
+
+/* An error line instead of a row: is it about this case, or the end of the guest? */
+static int on_error(const char *rest, const struct ts_case *c, struct row *row, struct problem *p)
+{
+	char status[64], text[512];
+	struct ts_text out;
+
+	snprintf(status, sizeof(status), "%s", value_of(rest, "status"));
+	if (!strcmp(status, "exception"))
+		return -EPIPE;
+	if (!strcmp(status, "no-feature")) {
+		row_reason(row, "no-feature");
+		return -ENOTSUP;
+	}
+	ts_text_init(&out, text, sizeof(text));
+	ts_case_print(&out, c);
+	if (!strcmp(status, "no-memory"))
+		return problem(p, EXIT_INPUT, "the window does not fit into the guest's memory; ask "
+			       "for fewer leaves, or for more with --memory (case %s)", text);
+	return problem(p, EXIT_FAILED, "the guest refused a case:%s (case %s)", rest, text);
+}
+
+int link_measure(struct link *link, const struct ts_case *c, struct row *row, struct problem *p)
+{
+	char line[TS_MAX_LINE] = "case ";
+	struct ts_error error;
+	struct ts_text out;
+	const char *rest;
+	struct ts_case seen;
+	int which, result;
+
+	row->c = *c;
+	ts_text_init(&out, line + 5, sizeof(line) - 5);
+	ts_case_print(&out, c);
+	result = link->send(link->context, line) ?: await(link, "row", "error", &rest, &which);
+	if (result)
+		return result;
+	if (which)
+		return on_error(rest, c, row, p);
+	if (ts_row_parse(rest, &seen, &row->r, &row->op_va, &error))
+		return problem_core(p, "row from the guest", &error);
+	if (memcmp(&seen, c, sizeof(seen)))
+		return problem(p, EXIT_FAILED, "the guest answered another case than it was asked:%s",
+			       rest);
+	return 0;
+}
+
+int link_end(struct link *link)
+{
+	const char *rest;
+	int which;
+
+	return link->send(link->context, "end") ?: await(link, "end", NULL, &rest, &which);
+}

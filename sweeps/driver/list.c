@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tlbscope list: what there is, out of the tables that the program itself works with. */
+#include "command.h"
+#include "protocol.h"
+#include "target.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef TS_QEMU
+#define TS_QEMU "qemu-system-x86_64"
+#endif
+
+static int list_plans(struct problem *p)
+{
+	char **names = plan_names(p);
+	struct plan plan;
+	int result = names ? 0 : -EINVAL;
+	size_t i;
+
+	for (i = 0; names && names[i]; i++) {
+		if (!result)
+			result = plan_load(names[i], &plan, p);
+		if (!result) {
+			printf("%-10s %s\n%-10s %s\n", names[i], plan.title, "", plan.about);
+			plan_free(&plan);
+		}
+		free(names[i]);
+	}
+	free(names);
+	return result;
+}
+
+static int list_ops(struct problem *p)
+{
+	size_t i;
+
+	(void)p;
+	printf("%-18s %-10s %-9s %s\n", "op", "class", "target", "has to drop");
+	for (i = 0; i < TS_OPS; i++)
+		printf("%-18s %-10s %-9s %s\n", ts_ops[i].name, ts_class_names[ts_ops[i].class],
+		       ts_ops[i].needs & TS_SYSCALLS ? "user" : ts_ops[i].needs & TS_RING0 ? "ring 0" : "all",
+		       ts_ops[i].drops);
+	return 0;
+}
+
+static void print_values(const struct ts_key *key)
+{
+	size_t i;
+
+	switch (key->kind) {
+	case TS_KIND_WORD:
+		for (i = 0; key->words[i]; i++)
+			printf("%s%s", i ? " " : "", key->words[i]);
+		break;
+	case TS_KIND_OP:
+		printf("see tlbscope list ops");
+		break;
+	case TS_KIND_MIX:
+		printf("none or PAGE:LEAVES, e.g. 2m:8");
+		break;
+	case TS_KIND_OFFSET:
+		printf("spread or 0 to %llu", key->max);
+		break;
+	case TS_KIND_NUMBER:
+		printf("%llu to %llu", key->min, key->max);
+		break;
+	}
+}
+
+static int list_axes(struct problem *p)
+{
+	size_t i;
+
+	(void)p;
+	for (i = 0; i < TS_KEYS; i++) {
+		printf("%-11s %s\n%-11s values: ", ts_keys[i].name, ts_keys[i].help, "");
+		print_values(&ts_keys[i]);
+		printf("\n");
+	}
+	return 0;
+}
+
+static int list_targets(struct problem *p)
+{
+	size_t i;
+
+	(void)p;
+	for (i = 0; targets[i]; i++)
+		printf("%-8s %s;\n%-8s %s\n", targets[i]->name, targets[i]->claims, "",
+		       targets[i]->cannot);
+	return 0;
+}
+
+static int list_probes(struct problem *p)
+{
+	static const char *const results[] = { "ok", "missing", "problem" };
+	const struct options options = { .qemu = TS_QEMU };
+	char seen[256], remedy[256];
+	size_t i;
+
+	(void)p;
+	for (i = 0; i < probe_count; i++) {
+		enum probe_result result;
+
+		seen[0] = remedy[0] = '\0';
+		result = probes[i].look(&options, seen, sizeof(seen), remedy, sizeof(remedy));
+		printf("%-12s %-8s %s: %s%s%s\n", probes[i].id, results[result], probes[i].what, seen,
+		       result ? "; " : "", result ? remedy : "");
+	}
+	return 0;
+}
+
+/* A plan as the words behind the guest's kernel command line, for a start without the driver. */
+static int list_cmdline(const char *name, struct problem *p)
+{
+	char line[2 * TS_MAX_LINE];
+	struct ts_text text;
+	struct plan plan;
+	size_t i;
+
+	if (plan_load(name, &plan, p))
+		return -EINVAL;
+	for (i = 0; i < plan.sections; i++) {
+		if (plan.section[i].on && !strstr(plan.section[i].on, "tcg"))
+			continue;
+		ts_text_init(&text, line, sizeof(line));
+		ts_sweep_print(&text, &plan.section[i].sweep);
+		printf("%ssweep %s", i ? " ; " : "", line);
+	}
+	printf("\n");
+	plan_free(&plan);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*list)(struct problem *p);
+} lists[] = {
+	{ "plans", list_plans }, { "ops", list_ops }, { "axes", list_axes },
+	{ "targets", list_targets }, { "probes", list_probes },
+};
+
+struct list_request {
+	const char *what, *plan;
+};
+
+static error_t parse_list(int key, char *arg, struct argp_state *state)
+{
+	struct list_request *request = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (request->plan || (request->what && strcmp(request->what, "cmdline")))
+			argp_error(state, "too many words");
+		if (request->what)
+			request->plan = arg;
+		else
+			request->what = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!request->what || (!strcmp(request->what, "cmdline") && !request->plan))
+			argp_error(state, "name what to list");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+int command_list(int argc, char **argv)
+{
+	const struct argp argp = {
+		.parser = parse_list,
+		.args_doc = "plans|ops|axes|targets|probes\ncmdline PLAN",
+		.doc = "Lists what there is.\vcmdline prints a plan as words for the guest's kernel command line, "
+		       "to run the image without this program.",
+	};
+	struct list_request request = { 0 };
+	struct problem p = { 0 };
+	size_t i;
+
+	parse_options(&argp, argc, argv, &request);
+	if (!strcmp(request.what, "cmdline"))
+		return list_cmdline(request.plan, &p) ? report(&p) : EXIT_DONE;
+	for (i = 0; i < TS_COUNT(lists); i++)
+		if (!strcmp(lists[i].name, request.what))
+			return lists[i].list(&p) ? report(&p) : EXIT_DONE;
+	problem(&p, EXIT_INPUT, "list %s: there are plans, ops, axes, targets, probes and cmdline PLAN",
+		request.what);
+	return report(&p);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The machine, as /proc and /sys describe it. */
+#include "machine.h"
+
+#include "types.h"
+#include "util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* First value of a key in /proc/cpuinfo; caller frees; 0 if there is none. */
+static char *cpuinfo(const char *text, const char *key)
+{
+	const char *at = text;
+	size_t n = strlen(key);
+
+	while (at && (strncmp(at, key, n) || (at[n] != '\t' && at[n] != ' ')))
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	at = at ? strchr(at, ':') : NULL;
+	if (!at)
+		return NULL;
+	at += 1 + (at[1] == ' ');
+	return strndup(at, strcspn(at, "\n"));
+}
+
+static void add_text(json_t *object, const char *key, char *text)
+{
+	if (text && *text)
+		json_object_set_new(object, key, json_string(text));
+	free(text);
+}
+
+static void add_cpu(json_t *machine)
+{
+	static const struct {
+		const char *name, *key;
+	} fields[] = {
+		{ "vendor", "vendor_id" }, { "model_name", "model name" }, { "family", "cpu family" },
+		{ "model", "model" }, { "stepping", "stepping" }, { "microcode", "microcode" },
+	};
+	char *text = read_text("/proc/cpuinfo"), *flags;
+	json_t *cpu = json_object();
+	size_t i;
+
+	for (i = 0; text && i < TS_COUNT(fields); i++)
+		add_text(cpu, fields[i].name, cpuinfo(text, fields[i].key));
+	flags = text ? cpuinfo(text, "flags") : NULL;
+	if (flags)
+		json_object_set_new(cpu, "hypervisor", json_boolean(strstr(flags, " hypervisor")));
+	free(flags);
+	free(text);
+	json_object_set_new(cpu, "online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+	json_object_set_new(machine, "cpu", cpu);
+}
+
+json_t *machine_describe(void)
+{
+	static const struct {
+		const char *key, *path;
+	} files[] = {
+		{ "thp_enabled", "/sys/kernel/mm/transparent_hugepage/enabled" },
+		{ "thp_defrag", "/sys/kernel/mm/transparent_hugepage/defrag" },
+		{ "meltdown", "/sys/devices/system/cpu/vulnerabilities/meltdown" },
+		{ "itlb_multihit", "/sys/devices/system/cpu/vulnerabilities/itlb_multihit" },
+		{ "smt_active", "/sys/devices/system/cpu/smt/active" },
+		{ "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource" },
+		{ "huge_pages_2m", "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages" },
+		{ "huge_pages_1g", "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages" },
+		{ "kvm_ept", "/sys/module/kvm_intel/parameters/ept" },
+		{ "kvm_npt", "/sys/module/kvm_amd/parameters/npt" },
+		{ "kvm_nx_huge_pages", "/sys/module/kvm/parameters/nx_huge_pages" },
+		{ "hypervisor_product", "/sys/class/dmi/id/product_name" },
+	};
+	json_t *machine = json_object();
+	struct utsname kernel;
+	size_t i;
+
+	add_cpu(machine);
+	if (!uname(&kernel))
+		json_object_set_new(machine, "kernel", json_pack("{s:s, s:s, s:s}",
+								 "release", kernel.release,
+								 "version", kernel.version,
+								 "architecture", kernel.machine));
+	for (i = 0; i < TS_COUNT(files); i++)
+		add_text(machine, files[i].key, read_text(files[i].path));
+	return machine;
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Plan files, and the list of cases that a plan stands for. */
+#include "plan.h"
+
+#include "util.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_LIMIT 198 /* libinih as packaged holds 200 bytes a line and would cut a longer one in two */
+
+/* State of one load. libinih does not tell line numbers to its handler: the reader below counts. */
+struct loader {
+	struct plan *plan;
+	struct problem *problem;
+	FILE *file;
+	int line, failed;
+	u64 seen; /* keys of the current section: 1 << enum ts_key_id, and the three below */
+};
+#define SEEN_REPEATS (1ULL << 40)
+#define SEEN_WHEN (1ULL << 41)
+#define SEEN_ON (1ULL << 42)
+
+static char *next_line(char *buffer, int size, void *context)
+{
+	struct loader *loader = context;
+	char *line = fgets(buffer, size, loader->file);
+
+	if (line && (int)strlen(line) >= LINE_LIMIT && !loader->failed) {
+		loader->failed = 1;
+		problem(loader->problem, EXIT_INPUT, "%s:%d: line longer than %d characters; use a "
+			"second section", loader->plan->path, loader->line + 1, LINE_LIMIT);
+	}
+	loader->line += line != NULL;
+	return line;
+}
+
+static int bad_line(struct loader *loader, const char *what, const char *word, const char *remedy)
+{
+	if (!loader->failed)
+		problem(loader->problem, EXIT_INPUT, "%s:%d: %s \"%s\"; %s", loader->plan->path,
+			loader->line, what, word, remedy);
+	loader->failed = 1;
+	return 0;
+}
+
+static struct section *add_section(struct plan *plan, const char *name, int line)
+{
+	struct section *section;
+
+	plan->section = xrealloc(plan->section, (plan->sections + 1) * sizeof(*section));
+	section = &plan->section[plan->sections++];
+	memset(section, 0, sizeof(*section));
+	section->name = xstrdup(name);
+	section->line = line;
+	ts_sweep_init(&section->sweep);
+	return section;
+}
+
+/* The section called name; a new one unless it was the last (a name stands once). */
+static struct section *enter_section(struct loader *loader, const char *name)
+{
+	struct plan *plan = loader->plan;
+	size_t i;
+
+	if (plan->sections && !strcmp(plan->section[plan->sections - 1].name, name))
+		return &plan->section[plan->sections - 1];
+	for (i = 0; i < plan->sections; i++) {
+		if (!strcmp(plan->section[i].name, name)) {
+			bad_line(loader, "second section", name, "give each section a name of its own");
+			return NULL;
+		}
+	}
+	loader->seen = 0;
+	return add_section(plan, name, loader->line);
+}
+
+/* Text without blanks; caller frees. */
+static char *squeeze(const char *text)
+{
+	char *out = xstrdup(text), *to = out;
+
+	for (; *text; text++)
+		if (*text != ' ' && *text != '\t')
+			*to++ = *text;
+	*to = '\0';
+	return out;
+}
+
+static int set_plan_key(struct loader *loader, const char *name, const char *value)
+{
+	struct plan *plan = loader->plan;
+	char **text = !strcmp(name, "title") ? &plan->title : !strcmp(name, "about") ? &plan->about : NULL;
+
+	if (!text)
+		return bad_line(loader, "unknown key in [plan]", name, "known are title and about");
+	if (*text)
+		return bad_line(loader, "duplicate key", name, "give a key once");
+	*text = xstrdup(value);
+	return 1;
+}
+
+static int set_when(struct loader *loader, struct section *section, const char *value)
+{
+	u32 i;
+
+	for (i = 0; ts_feature_name(i); i++) {
+		if (!strcmp(ts_feature_name(i), value)) {
+			section->when |= 1u << i;
+			return 1;
+		}
+	}
+	return bad_line(loader, "unknown feature", value, "known are pge, pcid, invpcid, 1g, nx");
+}
+
+static int set_axis(struct loader *loader, struct section *section, const char *name,
+		    const char *list)
+{
+	struct ts_error error;
+	char *where;
+
+	if (!ts_sweep_set(&section->sweep, name, strlen(name), list, strlen(list), &error))
+		return 1;
+	where = xasprintf("%s:%d: %s", loader->plan->path, loader->line, name);
+	if (!loader->failed)
+		problem_core(loader->problem, where, &error);
+	loader->failed = 1;
+	free(where);
+	return 0;
+}
+
+static u64 seen_bit(const char *name)
+{
+	if (!strcmp(name, "when"))
+		return SEEN_WHEN;
+	if (!strcmp(name, "on"))
+		return SEEN_ON;
+	return !strcmp(name, "repeats") ? SEEN_REPEATS : 1ULL << ts_key_find(name, strlen(name));
+}
+
+/* libinih's callback; its result does not stop the parser, loader->failed keeps the first problem. */
+static int on_key(void *context, const char *section_name, const char *name, const char *value)
+{
+	struct loader *loader = context;
+	struct section *section;
+	char *list;
+	int ok;
+
+	if (loader->failed)
+		return 0;
+	if (!*section_name)
+		return bad_line(loader, "key before the first section", name, "start with [plan]");
+	if (!strcmp(section_name, "plan"))
+		return set_plan_key(loader, name, value);
+	section = enter_section(loader, section_name);
+	if (!section)
+		return 0;
+	if (loader->seen & seen_bit(name) && ts_key_find(name, strlen(name)) != TS_KEYS)
+		return bad_line(loader, "duplicate key", name, "give a key once");
+	loader->seen |= seen_bit(name);
+	list = squeeze(value);
+	if (!strcmp(name, "when")) {
+		ok = set_when(loader, section, list);
+	} else if (!strcmp(name, "on")) {
+		free(section->on);
+		section->on = xstrdup(list);
+		ok = 1;
+	} else {
+		ok = set_axis(loader, section, name, list);
+	}
+	free(list);
+	return ok;
+}
+
+static char *plan_path(const char *name)
+{
+	size_t length = strlen(name);
+	char *file, *path;
+
+	if (strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".plan")))
+		return xstrdup(name);
+	file = xasprintf("plans/%s.plan", name);
+	path = data_path(file);
+	free(file);
+	return path;
+}
+
+/* The name that a run directory carries: the file's, without folder and ending. */
+static char *plan_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = xstrdup(slash ? slash + 1 : path), *dot = strrchr(name, '.');
+
+	if (dot)
+		*dot = '\0';
+	return name;
+}
+
+static int check_plan(struct loader *loader, int ini_line)
+{
+	struct plan *plan = loader->plan;
+
+	if (loader->failed)
+		return -EINVAL;
+	if (ini_line)
+		return problem(loader->problem, EXIT_INPUT, "%s:%d: neither [section] nor key = list",
+			       plan->path, ini_line);
+	if (!plan->sections)
+		return problem(loader->problem, EXIT_INPUT, "%s: no section with axes in it; see "
+			       "tlbscope list plans", plan->path);
+	if (!plan->title)
+		plan->title = xstrdup(plan->name);
+	if (!plan->about)
+		plan->about = xstrdup("");
+	return 0;
+}
+
+int plan_load(const char *name, struct plan *plan, struct problem *p)
+{
+	struct loader loader = { .plan = plan, .problem = p };
+	int result;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->path = plan_path(name);
+	plan->name = plan_name(plan->path);
+	loader.file = fopen(plan->path, "r");
+	if (!loader.file) {
+		problem(p, EXIT_INPUT, "plan %s: %s: %s; tlbscope list plans names those there are",
+			name, plan->path, strerror(errno));
+		plan_free(plan);
+		return -EINVAL;
+	}
+	result = ini_parse_stream(next_line, &loader, on_key, &loader);
+	fclose(loader.file);
+	result = check_plan(&loader, result);
+	if (result)
+		plan_free(plan);
+	return result;
+}
+
+void plan_free(struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++) {
+		free(plan->section[i].name);
+		free(plan->section[i].on);
+	}
+	free(plan->section);
+	free(plan->name);
+	free(plan->path);
+	free(plan->title);
+	free(plan->about);
+	memset(plan, 0, sizeof(*plan));
+}
+
+/* ---- overrides ---- */
+
+static int lists_any(const struct ts_axis *axis, const struct ts_axis *wanted)
+{
+	u32 i, j;
+
+	for (i = 0; i < axis->n; i++)
+		for (j = 0; j < wanted->n; j++)
+			if (axis->value[i] == wanted->value[j])
+				return 1;
+	return 0;
+}
+
+/* Keeps the sections that have one of the wanted values, with just those; 0 if there are none. */
+static int select_sections(struct plan *plan, u32 key, const struct ts_axis *wanted)
+{
+	size_t i, kept = 0;
+	u32 j, n;
+
+	for (i = 0; i < plan->sections; i++)
+		kept += lists_any(&plan->section[i].sweep.axis[key], wanted);
+	if (!kept)
+		return 0;
+	kept = 0;
+	for (i = 0; i < plan->sections; i++) {
+		struct ts_axis *axis = &plan->section[i].sweep.axis[key];
+
+		if (!lists_any(axis, wanted)) {
+			free(plan->section[i].name);
+			free(plan->section[i].on);
+			continue;
+		}
+		for (j = n = 0; j < axis->n; j++) {
+			const struct ts_axis one = { .n = 1, .value = { axis->value[j] } };
+
+			if (lists_any(&one, wanted))
+				axis->value[n++] = axis->value[j];
+		}
+		axis->n = n;
+		plan->section[i].overridden |= 1u << key;
+		plan->section[i].when = 0; /* asked for by name: a missing feature is an error then */
+		plan->section[kept++] = plan->section[i];
+	}
+	plan->sections = kept;
+	return 1;
+}
+
+int plan_override(struct plan *plan, const char *key, const char *list, struct problem *p)
+{
+	u32 k = ts_key_find(key, strlen(key));
+	struct ts_sweep wanted;
+	struct ts_error error;
+	char *where;
+	size_t i;
+
+	ts_sweep_init(&wanted);
+	if (ts_sweep_set(&wanted, key, strlen(key), list, strlen(list), &error)) {
+		where = xasprintf("--%s %s", key, list);
+		problem_core(p, where, &error);
+		free(where);
+		return -EINVAL;
+	}
+	if (k == TS_KEY_GUEST && select_sections(plan, k, &wanted.axis[k]))
+		return 0;
+	for (i = 0; i < plan->sections; i++) {
+		struct section *section = &plan->section[i];
+
+		if (k == TS_KEYS) {
+			section->sweep.repeats = wanted.repeats;
+			continue;
+		}
+		section->sweep.axis[k] = wanted.axis[k];
+		section->overridden |= 1u << k;
+	}
+	return 0;
+}
+
+/* ---- cases ---- */
+
+static int runs_on(const struct section *section, const char *target)
+{
+	size_t length = strlen(target);
+	const char *at;
+
+	if (!section->on)
+		return 1;
+	for (at = section->on; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, target, length) && (!at[length] || at[length] == ','))
+			return 1;
+	return 0;
+}
+
+static void add_case(struct planned **list, size_t *count, const struct section *section,
+		     const struct ts_case *c, u64 repeat)
+{
+	if (!(*count & (*count + 1))) /* 0, 1, 3, 7, ...: full */
+		*list = xrealloc(*list, 2 * (*count + 1) * sizeof(**list));
+	(*list)[*count].section = section;
+	(*list)[*count].c = *c;
+	(*list)[(*count)++].c.repeat = repeat;
+}
+
+static int add_section_cases(const struct plan *plan, const struct section *section, u64 repeat,
+			     struct planned **list, size_t *count, size_t *skipped,
+			     struct problem *p)
+{
+	struct ts_cursor cursor = { 0 };
+	struct ts_error error;
+	struct ts_case c;
+	char *where;
+	int found;
+
+	while ((found = ts_sweep_next(&section->sweep, &cursor, &c, &error))) {
+		if (found > 0) {
+			add_case(list, count, section, &c, repeat);
+			continue;
+		}
+		if (section->overridden) {
+			++*skipped;
+			continue;
+		}
+		where = xasprintf("%s:%d: [%s]", plan->path, section->line, section->name);
+		problem_core(p, where, &error);
+		free(where);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int plan_cases(const struct plan *plan, const char *target, u32 features, struct planned **list,
+	       size_t *count, size_t *skipped, struct problem *p)
+{
+	u64 repeat, repeats = 1;
+	size_t i;
+
+	*list = NULL;
+	*count = *skipped = 0;
+	for (i = 0; i < plan->sections; i++)
+		if (plan->section[i].sweep.repeats > repeats)
+			repeats = plan->section[i].sweep.repeats;
+	for (repeat = 1; repeat <= repeats; repeat++) {
+		for (i = 0; i < plan->sections; i++) {
+			const struct section *section = &plan->section[i];
+
+			if (repeat > section->sweep.repeats || !runs_on(section, target) ||
+			    (section->when & ~features))
+				continue;
+			if (add_section_cases(plan, section, repeat, list, count, skipped, p)) {
+				free(*list);
+				*list = NULL;
+				return -EINVAL;
+			}
+		}
+	}
+	if (*count)
+		return 0;
+	free(*list);
+	*list = NULL;
+	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s%s", plan->name, target,
+		       *skipped ? "; the axes given as options contradict each other" : "");
+}
+
+/* Memory below the window: firmware and image; see the guest's memory map. */
+#define WINDOW_START (16ULL << 20)
+
+static u64 case_memory(const struct ts_case *c)
+{
+	u64 scatter = c->frames == TS_SCATTERED ? 3 : 1, regions = 0;
+
+	if (ts_case_needs(c) & TS_GB_PAGES)
+		return 3ULL << 30; /* two whole gigabytes above the first */
+	regions += c->guest == TS_2M ? c->leaves * scatter : c->leaves * scatter / 512 + 1;
+	if (c->mix)
+		regions += ts_mix_page(c->mix) == TS_2M ? ts_mix_leaves(c->mix) * scatter :
+							  ts_mix_leaves(c->mix) * scatter / 512 + 1;
+	regions += 4; /* twin frames, mapped pages, rounding */
+	return WINDOW_START + regions * ts_page_size(TS_2M);
+}
+
+u64 plan_memory(const struct plan *plan)
+{
+	u64 most = 0, bytes;
+	struct ts_cursor cursor;
+	struct ts_error error;
+	struct ts_case c;
+	size_t i;
+	int found;
+
+	for (i = 0; i < plan->sections; i++) {
+		cursor.next = 0;
+		while ((found = ts_sweep_next(&plan->section[i].sweep, &cursor, &c, &error))) {
+			bytes = found > 0 ? case_memory(&c) : 0;
+			if (bytes > most)
+				most = bytes;
+		}
+	}
+	return most;
+}
+
+/* ---- list ---- */
+
+static int is_plan(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && !strcmp(dot, ".plan");
+}
+
+char **plan_names(struct problem *p)
+{
+	char *folder = data_path("plans"), **names;
+	struct dirent **entry;
+	int i, n = scandir(folder, &entry, is_plan, alphasort);
+
+	if (n < 0) {
+		problem(p, EXIT_FAILED, "%s: %s; reinstall tlbscope, or run it where it was built",
+			folder, strerror(errno));
+		free(folder);
+		return NULL;
+	}
+	names = xcalloc(n + 1, sizeof(char *));
+	for (i = 0; i < n; i++) {
+		names[i] = plan_name(entry[i]->d_name);
+		free(entry[i]);
+	}
+	free(entry);
+	free(folder);
+	return names;
+}

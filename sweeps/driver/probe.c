@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The probe table. */
+#include "probe.h"
+
+#include "qemu.h"
+#include "target.h"
+#include "util.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum probe_result look_qemu(const struct options *options, char *seen, size_t seen_size,
+				   char *remedy, size_t remedy_size)
+{
+	struct problem p;
+	char version[32];
+	int number;
+
+	if (!qemu_version(options->qemu, &number, version, sizeof(version), &p)) {
+		snprintf(seen, seen_size, "%s (%s)", version, options->qemu);
+		return PROBE_OK;
+	}
+	snprintf(seen, seen_size, "%.*s", (int)strcspn(p.text, ";"), p.text);
+	snprintf(remedy, remedy_size, "install qemu-system-x86 (7.2 or newer), or name one with --qemu PATH");
+	return PROBE_MISSING;
+}
+
+static enum probe_result look_image(const struct options *options, char *seen, size_t seen_size,
+				    char *remedy, size_t remedy_size)
+{
+	char *path = options->guest_image ? xstrdup(options->guest_image) :
+					    data_path("tlbscope-guest.elf");
+	int found = !access(path, R_OK);
+
+	snprintf(seen, seen_size, "%s%s", path, found ? "" : " cannot be read");
+	snprintf(remedy, remedy_size, "make guest builds it, --image PATH names another");
+	free(path);
+	return found ? PROBE_OK : PROBE_MISSING;
+}
+
+static enum probe_result look_gnuplot(const struct options *options, char *seen, size_t seen_size,
+				      char *remedy, size_t remedy_size)
+{
+	char line[128] = "";
+	FILE *out = popen("gnuplot --version 2>/dev/null", "r");
+
+	(void)options;
+	if (out) {
+		if (!fgets(line, sizeof(line), out))
+			line[0] = '\0';
+		pclose(out);
+	}
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(seen, seen_size, "%s", *line ? line : "not found");
+	snprintf(remedy, remedy_size, "install gnuplot-nox; without it there are no pictures");
+	return *line ? PROBE_OK : PROBE_MISSING;
+}
+
+const struct probe probes[] = {
+	{ "qemu", "QEMU, the machine that the guest image runs on", look_qemu },
+	{ "guest-image", "the bare-metal guest image", look_image },
+	{ "gnuplot", "gnuplot, which draws the pictures", look_gnuplot },
+};
+const size_t probe_count = TS_COUNT(probes);
+
+const struct probe *probe_find(const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < probe_count; i++)
+		if (!strcmp(probes[i].id, id))
+			return &probes[i];
+	return NULL;
+}

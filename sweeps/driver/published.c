@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Published figures. */
+#include "published.h"
+
+#include "util.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int read_one(const char *name, struct csv_table *table, struct problem *p)
+{
+	char *path = data_path(name);
+	int result = csv_table_read(path, table, p);
+
+	free(path);
+	return result;
+}
+
+int published_read(struct published *published, struct problem *p)
+{
+	int result = read_one("published/dtlb-misses-2016.csv", &published->misses, p);
+
+	if (result)
+		return result;
+	result = read_one("published/cycles-2016.csv", &published->cycles, p);
+	if (result)
+		csv_table_free(&published->misses);
+	return result;
+}
+
+void published_free(struct published *published)
+{
+	csv_table_free(&published->misses);
+	csv_table_free(&published->cycles);
+}
+
+const char *published_text(const struct csv_table *table, size_t line, const char *column)
+{
+	size_t i = csv_table_column(table, column);
+
+	return i < table->columns ? table->line[line][i] : "";
+}
+
+double published_number(const struct csv_table *table, size_t line, const char *column)
+{
+	const char *text = published_text(table, line, column);
+	char *end;
+	double number = strtod(text, &end);
+
+	return end == text || *end ? NAN : number;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Run directories. */
+#include "record.h"
+
+#include "protocol.h"
+#include "util.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *file_in(const struct record *record, const char *name)
+{
+	return xasprintf("%s/%s", record->dir, name);
+}
+
+static void set_dir(struct record *record, const char *dir)
+{
+	const char *slash;
+	size_t n = strlen(dir);
+
+	memset(record, 0, sizeof(*record));
+	record->dir = xstrdup(dir);
+	while (n > 1 && record->dir[n - 1] == '/')
+		record->dir[--n] = '\0';
+	slash = strrchr(record->dir, '/');
+	record->id = xstrdup(slash ? slash + 1 : record->dir);
+}
+
+/* Creates the folders above the last part. */
+static void make_parents(const char *dir)
+{
+	char *path = xstrdup(dir), *slash = path;
+
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	free(path);
+}
+
+static size_t count_names(const char *const *names)
+{
+	size_t n = 0;
+
+	while (names && names[n])
+		n++;
+	return n;
+}
+
+int record_create(struct record *record, const char *dir, const char *const *extra,
+		  struct problem *p)
+{
+	char *path;
+
+	set_dir(record, dir);
+	make_parents(record->dir);
+	if (mkdir(record->dir, 0777)) {
+		int result = errno == EEXIST ?
+			problem(p, EXIT_INPUT, "%s exists: nothing is overwritten; name another directory with "
+				"--out, or go on with it by --resume %s", record->dir, record->dir) :
+			problem(p, EXIT_INPUT, "%s: cannot create the directory: %s; name another with "
+				"--out DIR", record->dir, strerror(errno));
+
+		record_close(record, 0);
+		return result;
+	}
+	record->created = 1;
+	record->json = json_object();
+	path = file_in(record, "log.txt");
+	record->log = fopen(path, "ae");
+	free(path);
+	path = file_in(record, "rows.csv");
+	record->rows = record->log ? rows_create(path, extra, count_names(extra), p) : NULL;
+	if (!record->log)
+		problem(p, EXIT_INPUT, "%s/log.txt: %s", record->dir, strerror(errno));
+	free(path);
+	if (record->rows)
+		return 0;
+	record_close(record, 1);
+	return -EINVAL;
+}
+
+int record_resume(struct record *record, const char *dir, struct rows *rows, struct problem *p)
+{
+	json_error_t error;
+	char *path;
+	int result;
+
+	set_dir(record, dir);
+	path = file_in(record, "run.json");
+	record->json = json_load_file(path, 0, &error);
+	if (!record->json) {
+		result = problem(p, EXIT_INPUT, "%s:%d: %s; only a directory that tlbscope run made can be "
+				 "resumed", path, error.line > 0 ? error.line : 0, error.text);
+		free(path);
+		record_close(record, 0);
+		return result;
+	}
+	free(path);
+	path = file_in(record, "log.txt");
+	record->log = fopen(path, "ae");
+	result = record->log ? 0 : problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
+	free(path);
+	path = file_in(record, "rows.csv");
+	if (!result)
+		result = rows_read(path, rows, p);
+	free(path);
+	if (result)
+		record_close(record, 0);
+	return result;
+}
+
+int record_continue(struct record *record, const struct rows *rows, const char *const *extra,
+		    struct problem *p)
+{
+	record->rows = rows_continue(rows, extra, count_names(extra), p);
+	record->written = rows->count;
+	return record->rows ? 0 : -EINVAL;
+}
+
+json_t *record_plan(const struct plan *plan)
+{
+	json_t *sections = json_array();
+	char line[TS_MAX_LINE * 2];
+	struct ts_text text;
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++) {
+		const struct section *section = &plan->section[i];
+
+		ts_text_init(&text, line, sizeof(line));
+		ts_sweep_print(&text, &section->sweep);
+		json_array_append_new(sections,
+				      json_pack("{s:s, s:s, s:i, s:i, s:s*}", "name", section->name,
+						"sweep", line, "when", (int)section->when,
+						"overridden", (int)section->overridden, "on",
+						section->on));
+	}
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", plan->name, "title", plan->title, "about",
+			 plan->about, "sections", sections);
+}
+
+int record_load_plan(const json_t *json, struct plan *plan, struct problem *p)
+{
+	const char *name, *title, *about;
+	struct ts_error error;
+	json_t *list, *item;
+	size_t i;
+
+	memset(plan, 0, sizeof(*plan));
+	if (json_unpack((json_t *)json, "{s:s, s:s, s:s, s:o}", "name", &name, "title", &title, "about",
+			&about, "sections", &list))
+		return problem(p, EXIT_INPUT, "run.json: no plan in it that could be resumed");
+	plan->name = xstrdup(name);
+	plan->title = xstrdup(title);
+	plan->about = xstrdup(about);
+	plan->path = xstrdup("run.json");
+	plan->section = xcalloc(json_array_size(list), sizeof(*plan->section));
+	json_array_foreach(list, i, item) {
+		struct section *section = &plan->section[plan->sections++];
+		const char *sweep = "", *on = NULL;
+		int when = 0, overridden = 0;
+
+		name = "";
+		json_unpack(item, "{s:s, s:s, s:i, s:i, s?s}", "name", &name, "sweep", &sweep, "when",
+			    &when, "overridden", &overridden, "on", &on);
+		section->name = xstrdup(name);
+		section->on = on ? xstrdup(on) : NULL;
+		section->when = when;
+		section->overridden = overridden;
+		if (ts_sweep_parse(sweep, &section->sweep, &error)) {
+			problem_core(p, "run.json: sweep", &error);
+			plan_free(plan);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+int record_save(struct record *record, struct problem *p)
+{
+	char *path = file_in(record, "run.json"), *fresh = file_in(record, "run.json.new");
+	int failed = json_dump_file(record->json, fresh, JSON_INDENT(2)) || rename(fresh, path);
+
+	if (failed)
+		problem(p, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+	free(path);
+	free(fresh);
+	return failed ? -EINVAL : 0;
+}
+
+void record_close(struct record *record, int discard)
+{
+	static const char *const names[] = { "rows.csv", "log.txt", "run.json", "run.json.new" };
+	size_t i;
+
+	if (record->log)
+		fclose(record->log);
+	rows_close(record->rows);
+	if (discard && record->created && !record->written) {
+		for (i = 0; i < TS_COUNT(names); i++) {
+			char *path = file_in(record, names[i]);
+
+			unlink(path);
+			free(path);
+		}
+		rmdir(record->dir);
+	}
+	json_decref(record->json);
+	free(record->dir);
+	free(record->id);
+	memset(record, 0, sizeof(*record));
+}

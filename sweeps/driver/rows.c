@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rows.csv. One table of columns says for each how it is printed and how it is read back; the reader looks
+ * columns up by name, so that files of other versions and other tools can be read.
+ */
+#include "row.h"
+
+#include "util.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum column_id {
+	COL_RUN, COL_TARGET, COL_ACCEL, COL_CPU, COL_GUEST, COL_HOST, COL_HOST_HOW, COL_OP, COL_CLASS,
+	COL_AT, COL_COUNT, COL_GLOBAL, COL_PCID, COL_LEAVES, COL_TOUCHES, COL_STRIDE, COL_OFFSET,
+	COL_FRAMES, COL_MIX, COL_ORDER, COL_ACCESS, COL_PHASE, COL_REPEAT, COL_SEQUENCE,
+	COL_ITERATIONS, COL_SEED, COL_CYCLES, COL_REFILLS, COL_OFF_MEDIAN, COL_EXITS, COL_MUST,
+	COL_MIX_REFILLS, COL_MIX_MUST, COL_OP_VA, COL_TWIN, COL_FIXED, COL_VALID = COL_FIXED
+};
+
+/* Names in file order; the extra columns stand between twin and valid. */
+static const char *const column_names[COL_FIXED + 1] = {
+	"run", "target", "accel", "cpu", "guest", "host", "host_how", "op", "class", "at", "count",
+	"global", "pcid", "leaves", "touches", "stride", "offset", "frames", "mix", "order", "access",
+	"phase", "repeat", "sequence", "iterations", "seed", "cycles", "refills", "off_median",
+	"exits", "must", "mix_refills", "mix_must", "op_va", "twin", "valid",
+};
+
+/* ---- reasons ---- */
+
+int row_has_reason(const struct row *row, const char *reason)
+{
+	size_t length = strlen(reason);
+	const char *at;
+
+	for (at = row->valid; at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL)
+		if (!strncmp(at, reason, length) && (at[length] == '+' || !at[length]))
+			return 1;
+	return 0;
+}
+
+int row_is_valid(const struct row *row)
+{
+	return !strcmp(row->valid, "ok");
+}
+
+void row_reason(struct row *row, const char *reason)
+{
+	size_t length = strlen(row->valid);
+
+	if (row_has_reason(row, reason))
+		return;
+	if (!length || row_is_valid(row))
+		snprintf(row->valid, sizeof(row->valid), "%s", reason);
+	else
+		snprintf(row->valid + length, sizeof(row->valid) - length, "+%s", reason);
+}
+
+/* ---- writing ---- */
+
+struct rows_file {
+	char *path;
+	int fd;
+	size_t extras;
+	char *line;
+	size_t length, capacity;
+};
+
+static void put_bytes(struct rows_file *file, const char *bytes, size_t n)
+{
+	if (file->length + n > file->capacity) {
+		file->capacity = 2 * (file->length + n);
+		file->line = xrealloc(file->line, file->capacity);
+	}
+	memcpy(file->line + file->length, bytes, n);
+	file->length += n;
+}
+
+/* Appends one field; quoted only when it has to be, so that the file stays readable. */
+static void put_field(struct rows_file *file, const char *text)
+{
+	size_t length = strlen(text), size = 2 * length + 2;
+	char *quoted;
+
+	if (file->length)
+		put_bytes(file, ",", 1);
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		put_bytes(file, text, length);
+		return;
+	}
+	quoted = xcalloc(1, size);
+	put_bytes(file, quoted, csv_write(quoted, size, text, length));
+	free(quoted);
+}
+
+static void put_number(struct rows_file *file, int has, u64 number)
+{
+	char text[32] = "";
+
+	if (has)
+		snprintf(text, sizeof(text), "%llu", number);
+	put_field(file, text);
+}
+
+static void put_key(struct rows_file *file, const struct row *row, u32 key)
+{
+	char text[64];
+	struct ts_text out;
+
+	ts_text_init(&out, text, sizeof(text));
+	ts_value_print(&out, key, ts_value(&row->c, key));
+	put_field(file, text);
+}
+
+static void put_column(struct rows_file *file, const struct row *row, u32 column)
+{
+	char text[32] = "";
+	u32 key = ts_key_find(column_names[column], strlen(column_names[column]));
+
+	if (key < TS_KEYS) {
+		put_key(file, row, key);
+		return;
+	}
+	switch (column) {
+	case COL_RUN: put_field(file, row->run); break;
+	case COL_TARGET: put_field(file, row->target); break;
+	case COL_ACCEL: put_field(file, row->accel); break;
+	case COL_CPU: put_field(file, row->cpu); break;
+	case COL_HOST: put_field(file, row->host); break;
+	case COL_HOST_HOW: put_field(file, row->host_how); break;
+	case COL_CLASS: put_field(file, ts_class_names[row->class]); break;
+	case COL_SEQUENCE: put_number(file, 1, row->sequence); break;
+	case COL_CYCLES: put_number(file, row->r.has_cycles, row->r.cycles); break;
+	case COL_REFILLS: put_number(file, row->r.has_refills, row->r.refills); break;
+	case COL_OFF_MEDIAN: put_number(file, row->r.has_refills, row->r.off_median); break;
+	case COL_EXITS: put_number(file, row->has_exits, row->exits); break;
+	case COL_MUST: put_number(file, 1, ts_must(&row->c, 0)); break;
+	case COL_MIX_REFILLS: put_number(file, row->r.has_mix, row->r.mix_refills); break;
+	case COL_MIX_MUST: put_number(file, row->c.mix != 0, ts_must(&row->c, 1)); break;
+	case COL_OP_VA:
+		if (row->op_va)
+			snprintf(text, sizeof(text), "0x%llx", row->op_va);
+		put_field(file, text);
+		break;
+	case COL_TWIN:
+		put_field(file, row->r.twin ? ts_twin_names[row->r.twin] : "");
+		break;
+	}
+}
+
+/* One write(2) for the whole line: a program that is killed leaves it whole or not at all. */
+static int flush_line(struct rows_file *file, struct problem *p)
+{
+	ssize_t n;
+
+	put_bytes(file, "\r\n", 2);
+	n = write(file->fd, file->line, file->length);
+	if (n != (ssize_t)file->length) {
+		file->length = 0;
+		return problem(p, EXIT_FAILED, "%s: cannot write: %s; free some space, then --resume",
+			       file->path, n < 0 ? strerror(errno) : "disk full");
+	}
+	file->length = 0;
+	return 0;
+}
+
+int rows_append(struct rows_file *file, const struct row *row, struct problem *p)
+{
+	u32 column;
+	size_t i;
+
+	for (column = 0; column < COL_FIXED; column++)
+		put_column(file, row, column);
+	for (i = 0; i < file->extras; i++)
+		put_field(file, row->extra && row->extra[i] ? row->extra[i] : "");
+	put_field(file, row->valid);
+	return flush_line(file, p);
+}
+
+static int put_header(struct rows_file *file, const char *const *extra_names, struct problem *p)
+{
+	u32 column;
+	size_t i;
+
+	for (column = 0; column < COL_FIXED; column++)
+		put_field(file, column_names[column]);
+	for (i = 0; i < file->extras; i++)
+		put_field(file, extra_names[i]);
+	put_field(file, column_names[COL_VALID]);
+	return flush_line(file, p);
+}
+
+static struct rows_file *new_file(const char *path, int fd, size_t extras)
+{
+	struct rows_file *file = xcalloc(1, sizeof(*file));
+
+	file->path = xstrdup(path);
+	file->fd = fd;
+	file->extras = extras;
+	return file;
+}
+
+struct rows_file *rows_create(const char *path, const char *const *extra_names, size_t extras,
+			      struct problem *p)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+	struct rows_file *file;
+
+	if (fd < 0) {
+		problem(p, EXIT_INPUT, "%s: cannot create: %s; name another directory with --out",
+			path, strerror(errno));
+		return NULL;
+	}
+	file = new_file(path, fd, extras);
+	if (put_header(file, extra_names, p)) {
+		rows_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+struct rows_file *rows_continue(const struct rows *rows, const char *const *extra_names,
+				size_t extras, struct problem *p)
+{
+	int fd, same = extras == rows->extras;
+	size_t i;
+
+	for (i = 0; same && i < extras; i++)
+		same = !strcmp(extra_names[i], rows->extra_names[i]);
+	if (!same) {
+		problem(p, EXIT_INPUT, "%s: has other columns than this run would write; start a new "
+				       "run instead of --resume", rows->table.path);
+		return NULL;
+	}
+	fd = open(rows->table.path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, rows->table.finished_size)) {
+		problem(p, EXIT_INPUT, "%s: cannot be continued: %s", rows->table.path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	return new_file(rows->table.path, fd, extras);
+}
+
+void rows_close(struct rows_file *file)
+{
+	if (!file)
+		return;
+	close(file->fd);
+	free(file->path);
+	free(file->line);
+	free(file);
+}
+
+/* ---- reading ---- */
+
+/* Reads one file; the first problem is kept. */
+struct reader {
+	struct rows *rows;
+	struct problem *problem;
+	int failed;
+	size_t line; /* of the file, from 1 */
+	u32 *column; /* of field i: enum column_id, or COL_VALID + 1 + index of an extra */
+};
+
+static void bad_row(struct reader *reader, const char *what, const char *word)
+{
+	if (!reader->failed)
+		problem(reader->problem, EXIT_INPUT, "%s:%zu: %s \"%s\"; mend or remove the line",
+			reader->rows->table.path, reader->line, what, word);
+	reader->failed = 1;
+}
+
+static u32 find_column(const char *name)
+{
+	u32 column;
+
+	for (column = 0; column <= COL_VALID; column++)
+		if (!strcmp(name, column_names[column]))
+			break;
+	return column;
+}
+
+static void read_header(struct reader *reader)
+{
+	const struct csv_table *table = &reader->rows->table;
+	struct rows *rows = reader->rows;
+	size_t i, known = 0;
+
+	reader->column = xcalloc(table->columns, sizeof(u32));
+	rows->extra_names = xcalloc(table->columns, sizeof(char *));
+	for (i = 0; i < table->columns; i++) {
+		u32 column = find_column(table->header[i]);
+
+		known += column <= COL_VALID;
+		if (column > COL_VALID) {
+			rows->extra_names[rows->extras] = table->header[i];
+			column = COL_VALID + 1 + rows->extras++;
+		}
+		reader->column[i] = column;
+	}
+	if (known < 3)
+		bad_row(reader, "not the header of a rows.csv, it starts", table->header[0]);
+}
+
+static void read_number(struct reader *reader, const char *text, u8 *has, u64 *value)
+{
+	if (!*text)
+		return;
+	if (ts_number(text, strlen(text), value))
+		bad_row(reader, "not a number:", text);
+	else if (has)
+		*has = 1;
+}
+
+static int word_index(const char *const *words, const char *text)
+{
+	int i;
+
+	for (i = 0; words[i]; i++)
+		if (!strcmp(words[i], text))
+			return i;
+	return -1;
+}
+
+static void read_word(struct reader *reader, const char *text, const char *const *words, u32 *value)
+{
+	int i = word_index(words, text);
+
+	if (i >= 0)
+		*value = i;
+	else if (*text)
+		bad_row(reader, "unknown word", text);
+}
+
+static void read_key(struct reader *reader, struct row *row, u32 key, const char *text)
+{
+	struct ts_error error;
+
+	if (*text && ts_value_parse(key, text, strlen(text), ts_field(&row->c, key), &error))
+		bad_row(reader, ts_keys[key].name, text);
+}
+
+static void read_column(struct reader *reader, struct row *row, u32 column, const char *text)
+{
+	u32 key = ts_key_find(column_names[column], strlen(column_names[column])), word = 0;
+
+	if (key < TS_KEYS) {
+		read_key(reader, row, key, text);
+		return;
+	}
+	switch (column) {
+	case COL_RUN: row->run = text; break;
+	case COL_TARGET: row->target = text; break;
+	case COL_ACCEL: row->accel = text; break;
+	case COL_CPU: row->cpu = text; break;
+	case COL_HOST: row->host = text; break;
+	case COL_HOST_HOW: row->host_how = text; break;
+	case COL_CLASS:
+		read_word(reader, text, ts_class_names, &word);
+		row->class = word;
+		break;
+	case COL_SEQUENCE: read_number(reader, text, NULL, &row->sequence); break;
+	case COL_CYCLES: read_number(reader, text, &row->r.has_cycles, &row->r.cycles); break;
+	case COL_REFILLS: read_number(reader, text, &row->r.has_refills, &row->r.refills); break;
+	case COL_OFF_MEDIAN: read_number(reader, text, NULL, &row->r.off_median); break;
+	case COL_EXITS: read_number(reader, text, &row->has_exits, &row->exits); break;
+	case COL_MIX_REFILLS: read_number(reader, text, &row->r.has_mix, &row->r.mix_refills); break;
+	case COL_OP_VA: read_number(reader, text, NULL, &row->op_va); break;
+	case COL_TWIN:
+		read_word(reader, text, ts_twin_names, &word);
+		row->r.twin = word;
+		break;
+	case COL_VALID: snprintf(row->valid, sizeof(row->valid), "%s", text); break;
+	}
+}
+
+static void read_row(struct reader *reader, char *const *field, struct row *row,
+		     const char **extra)
+{
+	size_t i;
+
+	row->run = row->target = row->accel = row->cpu = row->host = row->host_how = "";
+	row->extra = extra;
+	ts_case_init(&row->c);
+	for (i = 0; i < reader->rows->table.columns; i++) {
+		if (reader->column[i] <= COL_VALID)
+			read_column(reader, row, reader->column[i], field[i]);
+		else
+			extra[reader->column[i] - COL_VALID - 1] = field[i];
+	}
+}
+
+int rows_read(const char *path, struct rows *rows, struct problem *p)
+{
+	struct reader reader = { .rows = rows, .problem = p, .line = 1 };
+	size_t i;
+
+	memset(rows, 0, sizeof(*rows));
+	if (csv_table_read(path, &rows->table, p))
+		return -EINVAL;
+	read_header(&reader);
+	rows->count = rows->table.lines;
+	rows->row = xcalloc(rows->count, sizeof(*rows->row));
+	rows->extra_texts = xcalloc(rows->count * rows->extras, sizeof(char *));
+	for (i = 0; i < rows->count && !reader.failed; i++) {
+		reader.line++;
+		read_row(&reader, rows->table.line[i], &rows->row[i],
+			 rows->extra_texts + i * rows->extras);
+	}
+	free(reader.column);
+	if (reader.failed)
+		rows_free(rows);
+	return reader.failed ? -EINVAL : 0;
+}
+
+void rows_free(struct rows *rows)
+{
+	free(rows->extra_names);
+	free(rows->extra_texts);
+	free(rows->row);
+	csv_table_free(&rows->table);
+	memset(rows, 0, sizeof(*rows));
+}
+
+const char *row_extra(const struct rows *rows, const struct row *row, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < rows->extras; i++)
+		if (!strcmp(rows->extra_names[i], name))
+			return row->extra[i];
+	return "";
+}

@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tlbscope run: a plan on a target, row by row into a run directory.
+ *
+ * The order of the cases is fixed by the plan, so a run that was stopped goes on behind its last whole row.
+ */
+#include "command.h"
+#include "judge.h"
+#include "machine.h"
+#include "record.h"
+#include "table.h"
+#include "target.h"
+#include "util.h"
+#include "version.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TS_QEMU
+#define TS_QEMU "qemu-system-x86_64"
+#endif
+#define MAX_OVERRIDES 64
+
+struct request {
+	const char *plan, *target, *out, *resume;
+	struct options options;
+	struct {
+		const char *key, *list;
+	} override[MAX_OVERRIDES];
+	int overrides, quiet;
+};
+
+enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
+       OPT_REPEATS, OPT_KEY };
+
+static u64 parse_memory(const char *text, struct argp_state *state)
+{
+	u64 bytes;
+
+	if (ts_number(text, strlen(text), &bytes) || bytes < 64ULL << 20 || bytes > 1ULL << 46)
+		argp_error(state, "--memory %s: give bytes, or a number with m or g, from 64m up", text);
+	return bytes;
+}
+
+static double parse_seconds(const char *text, struct argp_state *state)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (*end || end == text || !(seconds > 0 && seconds <= 86400))
+		argp_error(state, "--timeout %s: give seconds, up to 86400", text);
+	return seconds;
+}
+
+static void add_override(struct request *request, const char *key, const char *list,
+			 struct argp_state *state)
+{
+	int i;
+
+	for (i = 0; i < request->overrides; i++)
+		if (!strcmp(request->override[i].key, key))
+			argp_error(state, "--%s is given twice; list its values with commas", key);
+	request->override[request->overrides].key = key;
+	request->override[request->overrides++].list = list;
+}
+
+static error_t parse_run(int key, char *arg, struct argp_state *state)
+{
+	struct request *request = state->input;
+
+	switch (key) {
+	case OPT_ON: request->target = arg; return 0;
+	case OPT_OUT: request->out = arg; return 0;
+	case OPT_RESUME: request->resume = arg; return 0;
+	case OPT_QEMU: request->options.qemu = arg; return 0;
+	case OPT_CPU: request->options.cpu = arg; return 0;
+	case OPT_IMAGE: request->options.guest_image = arg; return 0;
+	case OPT_MEMORY: request->options.memory = parse_memory(arg, state); return 0;
+	case OPT_TIMEOUT: request->options.timeout = parse_seconds(arg, state); return 0;
+	case OPT_REPEATS: add_override(request, "repeats", arg, state); return 0;
+	case ARGP_KEY_ARG:
+		if (request->plan)
+			argp_error(state, "one plan at a time: %s and %s", request->plan, arg);
+		request->plan = arg;
+		return 0;
+	}
+	if (key < OPT_KEY || key >= OPT_KEY + TS_KEYS)
+		return ARGP_ERR_UNKNOWN;
+	add_override(request, ts_keys[key - OPT_KEY].name, arg, state);
+	return 0;
+}
+
+/* The fixed options, and one for each axis of a case. */
+static const struct argp_option *run_options(void)
+{
+	static const struct argp_option fixed[] = {
+		{ 0, 0, 0, 0, "Where:", 1 },
+		{ "on", OPT_ON, "TARGET", 0, "target (tlbscope list targets); standard: the best that "
+					     "this machine has", 1 },
+		{ "out", OPT_OUT, "DIR", 0, "run directory; standard: results/PLAN-TARGET-TIME", 1 },
+		{ "resume", OPT_RESUME, "DIR", 0, "go on with a run that was stopped", 1 },
+		{ "qemu", OPT_QEMU, "PATH", 0, "QEMU to use", 1 },
+		{ "cpu", OPT_CPU, "MODEL", 0, "QEMU's -cpu", 1 },
+		{ "image", OPT_IMAGE, "PATH", 0, "guest image to use", 1 },
+		{ "memory", OPT_MEMORY, "SIZE", 0, "guest memory, e.g. 4g; standard: what the plan needs", 1 },
+		{ "timeout", OPT_TIMEOUT, "SECONDS", 0, "for one row (60)", 1 },
+		{ 0, 0, 0, 0, "Axes of the plan; LIST is values with commas between. guest selects the "
+			      "sections that have it, the others replace their axis in all sections:", 2 },
+		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 2 },
+	};
+	static struct argp_option all[TS_COUNT(fixed) + TS_KEYS + 1];
+	u32 key, n = TS_COUNT(fixed);
+
+	memcpy(all, fixed, sizeof(fixed));
+	for (key = 0; key < TS_KEYS; key++) {
+		if (key == TS_KEY_REPEAT)
+			continue;
+		all[n++] = (struct argp_option){ ts_keys[key].name, OPT_KEY + (int)key, "LIST", 0,
+						 ts_keys[key].help, 2 };
+	}
+	return all;
+}
+
+/* ---- target ---- */
+
+/* The first probe of a target that is not ok, or 0; its findings in *p. */
+static const struct probe *missing_probe(const struct target_ops *ops, const struct options *options,
+					 struct problem *p)
+{
+	char seen[256], remedy[256];
+	const char *const *id;
+
+	for (id = ops->probes; id && *id; id++) {
+		const struct probe *probe = probe_find(*id);
+
+		seen[0] = remedy[0] = '\0';
+		if (probe->look(options, seen, sizeof(seen), remedy, sizeof(remedy)) == PROBE_OK)
+			continue;
+		problem(p, EXIT_INPUT, "target %s cannot run here: %s: %s; %s", ops->name, probe->id,
+			seen, remedy);
+		return probe;
+	}
+	return NULL;
+}
+
+static const struct target_ops *choose_target(const char *name, const struct options *options,
+					      struct problem *p)
+{
+	size_t i;
+
+	if (name) {
+		const struct target_ops *ops = target_find(name);
+
+		if (!ops)
+			problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them",
+				name);
+		return ops && !missing_probe(ops, options, p) ? ops : NULL;
+	}
+	for (i = 0; targets[i]; i++)
+		if (!missing_probe(targets[i], options, p))
+			return targets[i];
+	return NULL; /* *p tells what the last one lacks */
+}
+
+/* ---- progress ---- */
+
+struct progress {
+	size_t total, done, first; /* first: rows that an earlier start had measured */
+	double start, last;
+	int terminal;
+	const struct section *section;
+	u64 repeat;
+};
+
+/* ", about N s left" once there is something to reckon from. */
+static const char *time_left(const struct progress *progress, char *text, size_t size)
+{
+	size_t fresh = progress->done - progress->first;
+
+	text[0] = '\0';
+	if (fresh)
+		snprintf(text, size, ", about %.0f s left",
+			 (now_seconds() - progress->start) / fresh * (progress->total - progress->done));
+	return text;
+}
+
+/* One line that is drawn over on a terminal; elsewhere a line now and then. next: 0 at the end. */
+static void show_progress(struct progress *progress, const struct planned *next)
+{
+	double now = now_seconds();
+	char left[48];
+	int fresh = next && (next->section != progress->section || next->c.repeat != progress->repeat);
+
+	if (next) {
+		progress->section = next->section;
+		progress->repeat = next->c.repeat;
+	}
+	if (progress->terminal) {
+		if (next && now - progress->last < 0.1 && progress->done > progress->first)
+			return;
+		progress->last = now;
+		fprintf(stderr, "\r\033[K");
+		if (next)
+			fprintf(stderr, "%zu of %zu rows, [%s] repetition %llu%s", progress->done,
+				progress->total, next->section->name, next->c.repeat,
+				time_left(progress, left, sizeof(left)));
+	} else if (fresh && (progress->done == progress->first || now - progress->last > 2)) {
+		progress->last = now;
+		fprintf(stderr, "%zu of %zu rows, [%s] repetition %llu%s\n", progress->done, progress->total,
+			next->section->name, next->c.repeat, time_left(progress, left, sizeof(left)));
+	}
+}
+
+/* ---- the run ---- */
+
+struct run {
+	struct record record;
+	struct plan plan;
+	struct target target;
+	struct planned *list;
+	size_t count, next, skipped;
+	int restarts;
+};
+
+static json_t *describe_options(const struct options *o)
+{
+	return json_pack("{s:s, s:s*, s:s*, s:I, s:f}", "qemu", o->qemu, "cpu", o->cpu, "image",
+			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout);
+}
+
+static int describe_run(struct run *run, struct problem *p)
+{
+	json_t *json = run->record.json;
+
+	if (!json_object_get(json, "start")) {
+		char *start = time_text();
+
+		json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
+		json_object_set_new(json, "start", json_string(start));
+		json_object_set_new(json, "target", json_string(run->target.ops->name));
+		json_object_set_new(json, "plan", record_plan(&run->plan));
+		json_object_set_new(json, "options", describe_options(run->target.options));
+		json_object_set_new(json, "machine", machine_describe());
+		free(start);
+	}
+	json_object_set_new(json, "accel", json_string(run->target.accel));
+	json_object_set_new(json, "cpu", json_string(run->target.cpu));
+	json_object_set_new(json, "complete", json_false());
+	if (run->target.ops->describe)
+		run->target.ops->describe(&run->target, json);
+	return record_save(&run->record, p);
+}
+
+static int finish_run(struct run *run, struct problem *p)
+{
+	json_t *json = run->record.json;
+	char *end = time_text();
+
+	json_object_set_new(json, "end", json_string(end));
+	json_object_set_new(json, "rows", json_integer(run->record.written));
+	json_object_set_new(json, "restarts", json_integer(run->restarts));
+	json_object_set_new(json, "complete", json_boolean(run->next == run->count));
+	free(end);
+	return record_save(&run->record, p);
+}
+
+/* A leaf size that was asked for by name and that the CPU lacks is an error before the first row. */
+static int check_pages(const struct run *run, struct problem *p)
+{
+	size_t i;
+
+	if (!(run->target.features & TS_RING0) || run->target.features & TS_GB_PAGES)
+		return 0;
+	for (i = 0; i < run->count; i++)
+		if (ts_case_needs(&run->list[i].c) & TS_GB_PAGES)
+			return problem(p, EXIT_INPUT, "[%s] guest=1g: the CPU of target %s (%s) has no 1G "
+				       "pages; use --cpu max, or leave 1g out with --guest 4k,2m",
+				       run->list[i].section->name, run->target.ops->name,
+				       run->target.cpu);
+	return 0;
+}
+
+static int same_cell(const struct ts_case *a, const struct ts_case *b)
+{
+	struct ts_case x = *a, y = *b;
+
+	x.op = y.op = x.at = y.at = x.count = y.count = 0;
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+/* Announces the cell that starts at or lies around run->next, if the target wants to know. */
+static int begin_cell(struct run *run, int opened, struct problem *p)
+{
+	size_t first = run->next, end = run->next, i;
+	struct ts_case *cases;
+	int result;
+
+	if (!run->target.ops->begin_cell)
+		return 0;
+	while (first && same_cell(&run->list[first - 1].c, &run->list[run->next].c))
+		first--;
+	if (first != run->next && !opened)
+		return 0;
+	while (end < run->count && same_cell(&run->list[end].c, &run->list[run->next].c))
+		end++;
+	cases = xcalloc(end - first, sizeof(*cases));
+	for (i = first; i < end; i++)
+		cases[i - first] = run->list[i].c;
+	result = run->target.ops->begin_cell(&run->target, cases, end - first, p);
+	free(cases);
+	return result;
+}
+
+static int measure_next(struct run *run, int opened, struct problem *p)
+{
+	const struct ts_case *c = &run->list[run->next].c;
+	struct row row = {
+		.run = run->record.id,
+		.target = run->target.ops->name,
+		.accel = run->target.accel,
+		.cpu = run->target.cpu,
+		.host = "unknown",
+		.host_how = "",
+		.c = *c,
+		.class = ts_ops[c->op].class,
+		.sequence = run->next + 1,
+		.valid = "ok",
+	};
+	int result = begin_cell(run, opened, p) ?: run->target.ops->measure(&run->target, c, &row, p);
+
+	if (result && result != -ENOTSUP)
+		return result;
+	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(c))
+		row_reason(&row, "twin");
+	judge_row(&row);
+	result = rows_append(run->record.rows, &row, p);
+	if (result)
+		return result;
+	run->record.written++;
+	run->next++;
+	return 0;
+}
+
+/* Says in the log, and on the screen, that the target died; opens it again once. */
+static int restart(struct run *run, int why, struct problem *p)
+{
+	char text[512];
+	struct ts_text out;
+
+	ts_text_init(&out, text, sizeof(text));
+	ts_case_print(&out, &run->list[run->next].c);
+	fprintf(run->record.log, "driver: the target %s in case %s\n",
+		why == -EPIPE ? "ended" : "gave no answer in time", text);
+	run->target.ops->close(&run->target, p);
+	if (run->restarts++)
+		return problem(p, EXIT_FAILED, "target %s %s a second time (case %s); %zu of %zu rows are "
+			       "in %s, its last words in log.txt there; --resume %s tries again",
+			       run->target.ops->name, why == -EPIPE ? "ended" : "gave no answer", text,
+			       run->next, run->count, run->record.dir, run->record.dir);
+	fprintf(stderr, "%starget %s %s; starting it again for what remains (see log.txt)\n",
+		isatty(2) ? "\r\033[K" : "", run->target.ops->name,
+		why == -EPIPE ? "ended unexpectedly" : "gave no answer in time");
+	return run->target.ops->open(&run->target, p);
+}
+
+static int measure_all(struct run *run, struct problem *p)
+{
+	struct progress progress = {
+		.total = run->count, .done = run->next, .first = run->next,
+		.start = now_seconds(), .terminal = isatty(2),
+	};
+	int result = 0, opened = 1;
+
+	while (run->next < run->count && !result) {
+		progress.done = run->next;
+		show_progress(&progress, &run->list[run->next]);
+		result = measure_next(run, opened, p);
+		opened = 0;
+		if (result == -EPIPE || result == -ETIMEDOUT) {
+			result = restart(run, result, p);
+			opened = 1;
+			if (result)
+				return result;
+		}
+	}
+	progress.done = run->next;
+	show_progress(&progress, NULL);
+	return result;
+}
+
+/* The rows that are there have to be the first of the plan. */
+static int skip_measured(struct run *run, const struct rows *rows, struct problem *p)
+{
+	size_t i;
+
+	for (i = 0; i < rows->count; i++)
+		if (i >= run->count || memcmp(&rows->row[i].c, &run->list[i].c, sizeof(struct ts_case)))
+			return problem(p, EXIT_INPUT, "%s:%zu: row %zu is not the one that the plan has "
+				       "there; start a new run instead of --resume", rows->table.path, i + 2,
+				       i + 1);
+	run->next = rows->count;
+	return 0;
+}
+
+static int interrupted_problem(const struct run *run, struct problem *p)
+{
+	problem(p, EXIT_INTERRUPTED, "stopped; %zu of %zu rows are in %s; tlbscope run --resume %s goes on",
+		run->next, run->count, run->record.dir, run->record.dir);
+	return -EINTR;
+}
+
+/* From a started record to its end: open, list, measure, close. */
+static int run_plan(struct run *run, const struct rows *old, struct problem *p)
+{
+	struct problem at_close;
+	int result = run->target.ops->open(&run->target, p), closed;
+
+	if (result == -EINTR)
+		return interrupted_problem(run, p);
+	if (result)
+		return result;
+	result = plan_cases(&run->plan, run->target.ops->name, run->target.features, &run->list,
+			    &run->count, &run->skipped, p) ?:
+		 check_pages(run, p) ?:
+		 (old ? skip_measured(run, old, p) : 0) ?:
+		 describe_run(run, p);
+	if (!result && run->skipped)
+		fprintf(stderr, "%zu combinations contradict themselves and are left out\n", run->skipped);
+	if (!result)
+		result = measure_all(run, p);
+	if (result == -EINTR)
+		interrupted_problem(run, p);
+	if (run->target.state) {
+		closed = run->target.ops->close(&run->target, result ? &at_close : p);
+		result = result ?: closed;
+	}
+	if (run->record.written || !result)
+		finish_run(run, result ? &at_close : p);
+	return result;
+}
+
+static char *standard_dir(const struct plan *plan, const struct target_ops *ops)
+{
+	time_t now = time(NULL);
+	struct tm local;
+	char when[32];
+
+	localtime_r(&now, &local);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
+	return xasprintf("results/%s-%s-%s", plan->name, ops->name, when);
+}
+
+static int apply_overrides(struct run *run, const struct request *request, struct problem *p)
+{
+	int i, result = 0;
+
+	for (i = 0; i < request->overrides && !result; i++)
+		result = plan_override(&run->plan, request->override[i].key, request->override[i].list, p);
+	return result;
+}
+
+/* A plan that could never be measured is refused before a directory is made. */
+static int check_plan(struct run *run, const struct target_ops *ops, const struct options *options,
+		      struct problem *p)
+{
+	struct planned *list;
+	size_t count, skipped;
+	u64 need = plan_memory(&run->plan);
+	int result = plan_cases(&run->plan, ops->name, ~0u, &list, &count, &skipped, p);
+
+	if (result)
+		return result;
+	free(list);
+	if (options->memory && options->memory < need)
+		return problem(p, EXIT_INPUT, "--memory %lluM: the plan's largest window needs %lluM; give "
+			       "more, or fewer --leaves", options->memory >> 20, need >> 20);
+	return 0;
+}
+
+static int start_new(struct run *run, const struct request *request, struct problem *p)
+{
+	const struct target_ops *ops = choose_target(request->target, &request->options, p);
+	char *dir;
+	int result;
+
+	if (!ops)
+		return -EINVAL;
+	result = plan_load(request->plan ?: "fracture", &run->plan, p) ?:
+		 apply_overrides(run, request, p) ?:
+		 check_plan(run, ops, &request->options, p);
+	if (result)
+		return result;
+	dir = request->out ? xstrdup(request->out) : standard_dir(&run->plan, ops);
+	result = record_create(&run->record, dir, ops->extra, p);
+	free(dir);
+	if (result)
+		return result;
+	run->target = (struct target){ .ops = ops, .options = &request->options, .plan = &run->plan,
+				       .log = run->record.log };
+	return run_plan(run, NULL, p);
+}
+
+/* The options that the run was started with, out of run.json. */
+static void stored_options(const json_t *json, struct options *options)
+{
+	const char *qemu = NULL, *cpu = NULL, *image = NULL;
+	json_int_t memory = 0;
+
+	json_unpack((json_t *)json, "{s?s, s?s, s?s, s?I, s?F}", "qemu", &qemu, "cpu", &cpu, "image",
+		    &image, "memory", &memory, "timeout", &options->timeout);
+	options->qemu = qemu ?: options->qemu;
+	options->cpu = cpu;
+	options->guest_image = image;
+	options->memory = memory;
+}
+
+static int resume_old(struct run *run, struct request *request, struct problem *p)
+{
+	struct rows rows;
+	const char *name;
+	int result;
+
+	if (request->plan || request->overrides || request->target || request->out)
+		return problem(p, EXIT_INPUT, "--resume goes on with the plan, target and axes of the run; "
+			       "leave the others out, or start a new run");
+	result = record_resume(&run->record, request->resume, &rows, p);
+	if (result)
+		return result;
+	name = json_string_value(json_object_get(run->record.json, "target")) ?: "";
+	run->target = (struct target){ .ops = target_find(name), .options = &request->options,
+				       .plan = &run->plan, .log = run->record.log };
+	stored_options(json_object_get(run->record.json, "options"), &request->options);
+	if (!run->target.ops)
+		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
+	if (!result)
+		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
+			 (missing_probe(run->target.ops, &request->options, p) ? -EINVAL : 0) ?:
+			 record_continue(&run->record, &rows, run->target.ops->extra, p);
+	if (!result)
+		result = run_plan(run, &rows, p);
+	rows_free(&rows);
+	return result;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* The table of what was measured, then where it is. */
+static int show_result(const char *dir, struct problem *p)
+{
+	char *path = rows_path(dir);
+	struct rows rows;
+	int result = rows_read(path, &rows, p);
+
+	free(path);
+	if (result)
+		return result;
+	table_print(stdout, &rows, 1, NULL);
+	rows_free(&rows);
+	printf("\nresults: %s\n", dir);
+	return 0;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct request request = { .options = { .qemu = TS_QEMU, .timeout = 60 } };
+	const struct argp argp = {
+		.options = run_options(),
+		.parser = parse_run,
+		.args_doc = "[PLAN]",
+		.doc = "Runs a sweep and prints its table.\vPLAN is one of tlbscope list plans, or a file "
+		       "(a name with a slash, or ending in .plan); standard: fracture.",
+	};
+	struct problem p = { 0 };
+	struct run run = { 0 };
+	char *dir;
+	int result;
+
+	parse_options(&argp, argc, argv, &request);
+	catch_signals();
+	result = request.resume ? resume_old(&run, &request, &p) : start_new(&run, &request, &p);
+	dir = run.record.dir ? xstrdup(run.record.dir) : NULL;
+	record_close(&run.record, result && p.exit_code == EXIT_INPUT);
+	if (!result)
+		result = show_result(dir, &p);
+	free(dir);
+	free(run.list);
+	plan_free(&run.plan);
+	return result ? report(&p) : EXIT_DONE;
+}

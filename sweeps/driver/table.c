@@ -1,0 +1,659 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tables. The first is that of the 2016 mail: host page x guest page, one selective and one full flush, with
+ * the fracture index. The second has every op. What is not valid is marked and explained, never left
+ * out silently.
+ */
+#include "table.h"
+
+#include "command.h"
+#include "published.h"
+#include "util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 5 /* cells side by side in the table of every op: fits 100 columns */
+
+/* What a phase's numbers are, for headings. */
+static const struct {
+	const char *what;
+} phases[TS_PHASES] = {
+	[TS_REFILL] = { "leaves refilled in one iteration (accessed bits that came back)" },
+	[TS_RETOUCH] = { "TSC cycles of one pass over the working set after the flush" },
+	[TS_BOTH] = { "TSC cycles of an iteration: flush and touches" },
+	[TS_OP] = { "TSC cycles of an iteration: the flush alone" },
+	[TS_ACCESS] = { "TSC cycles of an iteration: the touches alone" },
+};
+
+/* ---- texts ---- */
+
+/* A median: whole, or with one digit behind the point; "-" when not measured. */
+static const char *number_text(char *text, size_t size, double value)
+{
+	if (isnan(value))
+		snprintf(text, size, "-");
+	else
+		snprintf(text, size, value == floor(value) ? "%.0f" : "%.1f", value);
+	return text;
+}
+
+/* "50 x 4k", "25 x 4k + 8 x 2m", "1 x 2m, 50 touches", and what is not standard. */
+static char *set_text(const struct ts_case *c)
+{
+	struct ts_case standard;
+	char *text = xasprintf("%llu x %s", c->leaves, ts_page_names[c->guest]), *next, value[64];
+	static const u8 told[] = { TS_KEY_GLOBAL, TS_KEY_PCID, TS_KEY_OFFSET, TS_KEY_FRAMES,
+				   TS_KEY_ORDER, TS_KEY_ACCESS };
+	struct ts_text out;
+	size_t i;
+
+	ts_case_init(&standard);
+	if (c->mix) {
+		next = xasprintf("%s + %llu x %s", text, ts_mix_leaves(c->mix),
+				 ts_page_names[ts_mix_page(c->mix)]);
+		free(text);
+		text = next;
+	}
+	if (c->touches != c->leaves) {
+		next = xasprintf("%s, %llu touches", text, c->touches);
+		free(text);
+		text = next;
+	}
+	for (i = 0; i < TS_COUNT(told); i++) {
+		u32 key = told[i];
+
+		if (ts_value(c, key) == ts_value(&standard, key))
+			continue;
+		ts_text_init(&out, value, sizeof(value));
+		ts_value_print(&out, key, ts_value(c, key));
+		next = xasprintf("%s, %s%s%s", text,
+				 ts_keys[key].kind == TS_KIND_WORD ? "" : ts_keys[key].name,
+				 ts_keys[key].kind == TS_KIND_WORD ? "" : "=", value);
+		free(text);
+		text = next;
+	}
+	return text;
+}
+
+/* "invlpg far", "cr3", "invlpg in-set x8" */
+static char *op_text(const struct outcome *outcome)
+{
+	const struct ts_case *c = &outcome->row[0]->c;
+	char at[32] = "", count[32] = "";
+	struct ts_text out;
+
+	if (c->at != TS_AT_NONE) {
+		ts_text_init(&out, at, sizeof(at));
+		ts_put(&out, " ");
+		ts_value_print(&out, TS_KEY_AT, c->at);
+	}
+	if (c->count != 1)
+		snprintf(count, sizeof(count), " x%llu", c->count);
+	return xasprintf("%s%s%s", ts_ops[c->op].name, at, count);
+}
+
+/* A value with its marks: ! not valid, ~ repeats differ; both sets of a mix as "1|0". */
+static void value_text(char *text, size_t size, const struct outcome *outcome)
+{
+	char one[32], two[32];
+
+	if (!outcome) {
+		snprintf(text, size, "-");
+		return;
+	}
+	number_text(one, sizeof(one), outcome_value(outcome));
+	two[0] = '\0';
+	if (!isnan(outcome->mix_refills))
+		number_text(two, sizeof(two), outcome->mix_refills);
+	snprintf(text, size, "%s%s%s%s%s", one, *two ? "|" : "", two,
+		 outcome->repeats_differ ? "~" : "", strcmp(outcome->valid, "ok") ? "!" : "");
+}
+
+static void f_text(char *text, size_t size, const struct interval *f)
+{
+	if (isnan(f->value))
+		snprintf(text, size, "-");
+	else if (f->low == f->high)
+		snprintf(text, size, "%.2f", fabs(f->value) < 0.005 ? 0 : f->value);
+	else
+		snprintf(text, size, "%.2f (%.2f to %.2f)", f->value, f->low, f->high);
+}
+
+/* ---- selection ---- */
+
+static int has_phase(const struct cells *cells, u64 phase)
+{
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++)
+		for (j = 0; cells->cell[i].key->c.phase == phase && j < cells->cell[i].outcomes; j++)
+			if (!isnan(outcome_value(&cells->cell[i].outcome[j])))
+				return 1;
+	return 0;
+}
+
+/* The emulator's own speed would only look like a result. */
+static int is_emulated(const struct cell *cell)
+{
+	return cell->outcome[0].n && row_has_reason(cell->outcome[0].row[0], "emulated-cpu");
+}
+
+static int shows_phase(const struct cells *cells, u64 phase)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (cells->cell[i].key->c.phase == phase && !is_emulated(&cells->cell[i]))
+			return has_phase(cells, phase);
+	return 0;
+}
+
+/* ---- the table of 2016 ---- */
+
+static void print_published_misses(FILE *out, const struct cell *cell, const struct csv_table *misses)
+{
+	double selective, full, iterations;
+	size_t i;
+
+	for (i = 0; i < misses->lines; i++) {
+		if (strcmp(published_text(misses, i, "host"), cell->key->host) ||
+		    strcmp(published_text(misses, i, "guest"), ts_page_names[cell->key->c.guest]))
+			continue;
+		iterations = published_number(misses, i, "iterations");
+		selective = published_number(misses, i, "selective");
+		full = published_number(misses, i, "full");
+		fprintf(out, "  %9.3f %9.1f %5.2f", selective / iterations, full / iterations,
+			selective / full);
+		return;
+	}
+	fprintf(out, "  %9s %9s %5s", "-", "-", "-");
+}
+
+static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
+{
+	char none[64], selective[64], full[64], f[64];
+	char *set = set_text(&cell->key->c);
+	char *by = cell->selective ? op_text(cell->selective) : xstrdup("-");
+	char *against = cell->full ? op_text(cell->full) : xstrdup("-");
+
+	value_text(none, sizeof(none), cell->none);
+	value_text(selective, sizeof(selective), cell->selective);
+	value_text(full, sizeof(full), cell->full);
+	f_text(f, sizeof(f), &cell->f);
+	fprintf(out, "%-7s %-5s %-26s %7s %9s %7s  %s", cell->key->host, ts_page_names[cell->key->c.guest],
+		set, none, selective, full, f);
+	if (published)
+		print_published_misses(out, cell, &published->misses);
+	fprintf(out, "   %s / %s\n", by, against);
+	free(set);
+	free(by);
+	free(against);
+}
+
+static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
+			   const struct published *published)
+{
+	size_t i;
+
+	if (phase != TS_REFILL)
+		published = NULL; /* those are misses; cycles of 2016 have a table of their own */
+	fprintf(out, "\n%-7s %-5s %-26s %7s %9s %7s  %s", "host", "guest", "working set", "none",
+		"selective", "full", "F   ");
+	if (published)
+		fprintf(out, "  %9s %9s %5s", "2016 sel.", "2016 full", "F");
+	fprintf(out, "   selective / full by\n");
+	for (i = 0; i < cells->count; i++)
+		if (cells->cell[i].key->c.phase == phase)
+			print_fracture_line(out, &cells->cell[i], published);
+	if (published && published->misses.lines)
+		fprintf(out, "2016: dTLB misses in an iteration of %.0f touches; %s.\n",
+			published_number(&published->misses, 0, "touches"),
+			published_text(&published->misses, 0, "source"));
+}
+
+/* ---- every op ---- */
+
+static const struct outcome *same_op(const struct cell *cell, const struct outcome *like)
+{
+	const struct ts_case *a = &like->row[0]->c, *b;
+	size_t i;
+
+	for (i = 0; i < cell->outcomes; i++) {
+		b = &cell->outcome[i].row[0]->c;
+		if (a->op == b->op && a->at == b->at && a->count == b->count)
+			return &cell->outcome[i];
+	}
+	return NULL;
+}
+
+/* Is like the first of its op in cells [first, last)? Then its line is still to be printed. */
+static int is_first(struct cell *const *cell, size_t at, const struct outcome *like)
+{
+	size_t i;
+
+	for (i = 0; i < at; i++)
+		if (same_op(cell[i], like))
+			return 0;
+	return 1;
+}
+
+static void print_op_line(FILE *out, struct cell *const *cell, size_t n, const struct outcome *like)
+{
+	char *name = op_text(like), text[64];
+	size_t i;
+
+	fprintf(out, "%-22s", name);
+	for (i = 0; i < n; i++) {
+		const struct outcome *outcome = same_op(cell[i], like);
+
+		value_text(text, sizeof(text), outcome);
+		fprintf(out, " %15s", outcome ? text : "");
+	}
+	fprintf(out, "\n");
+	free(name);
+}
+
+/* Heading of one cell, in two lines: host and guest page, working set. */
+static void print_op_block(FILE *out, struct cell *const *cell, size_t n)
+{
+	size_t i, j;
+
+	fprintf(out, "\n%-22s", "op, page flushed");
+	for (i = 0; i < n; i++) {
+		char *name = xasprintf("%s/%s", cell[i]->key->host, ts_page_names[cell[i]->key->c.guest]);
+
+		fprintf(out, " %15s", name);
+		free(name);
+	}
+	fprintf(out, "\n%-22s", "");
+	for (i = 0; i < n; i++) {
+		const struct ts_case *c = &cell[i]->key->c;
+		char *set = c->mix ? xasprintf("%llux%s+%llux%s", c->leaves, ts_page_names[c->guest],
+					       ts_mix_leaves(c->mix), ts_page_names[ts_mix_page(c->mix)]) :
+				     xasprintf("%llux%s%s", c->leaves, ts_page_names[c->guest],
+					       c->global ? " global" : c->pcid ? " pcid" : "");
+
+		fprintf(out, " %15s", set);
+		free(set);
+	}
+	fprintf(out, "\n");
+	for (i = 0; i < n; i++)
+		for (j = 0; j < cell[i]->outcomes; j++)
+			if (is_first(cell, i, &cell[i]->outcome[j]))
+				print_op_line(out, cell, n, &cell[i]->outcome[j]);
+}
+
+static void print_ops(FILE *out, const struct cells *cells, u64 phase)
+{
+	struct cell *block[BLOCK];
+	size_t i, n = 0;
+
+	for (i = 0; i < cells->count; i++) {
+		if (cells->cell[i].key->c.phase != phase)
+			continue;
+		block[n++] = &cells->cell[i];
+		if (n == BLOCK) {
+			print_op_block(out, block, n);
+			n = 0;
+		}
+	}
+	if (n)
+		print_op_block(out, block, n);
+}
+
+/* ---- the loops of 2016 ---- */
+
+static const struct cell *with_phase(const struct cells *cells, const struct cell *like, u64 phase)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		struct ts_case a = cells->cell[i].key->c, b = like->key->c;
+
+		if (a.phase != phase || strcmp(cells->cell[i].key->host, like->key->host))
+			continue;
+		a.phase = b.phase;
+		a.op = b.op = a.at = b.at = a.count = b.count = a.repeat = b.repeat = 0;
+		if (!memcmp(&a, &b, sizeof(a)))
+			return &cells->cell[i];
+	}
+	return NULL;
+}
+
+static double value_in(const struct cell *cell, const struct outcome *like)
+{
+	const struct outcome *outcome = cell ? same_op(cell, like) : NULL;
+
+	return outcome ? outcome->cycles : NAN;
+}
+
+static void print_loop_line(FILE *out, const char *name, double both, double op, double access)
+{
+	char text[4][32];
+
+	fprintf(out, "%-40s %10s %10s %10s %10s\n", name, number_text(text[0], 32, round(both)),
+		number_text(text[1], 32, round(op)), number_text(text[2], 32, round(access)),
+		number_text(text[3], 32, round(both - op - access)));
+}
+
+static void print_published_loops(FILE *out, const struct csv_table *cycles)
+{
+	static const char *const kinds[] = { "selective", "full" };
+	size_t i, k;
+
+	for (i = 0; i < cycles->lines; i++) {
+		double n = published_number(cycles, i, "iterations");
+
+		for (k = 0; k < 2; k++) {
+			char *both = xasprintf("both_%s", kinds[k]), *op = xasprintf("op_%s", kinds[k]);
+			char *name = xasprintf("2016 %s%s, %s", published_text(cycles, i, "machine"),
+					       published_number(cycles, i, "global") > 0 ? " global" : "",
+					       kinds[k]);
+
+			print_loop_line(out, name, published_number(cycles, i, both) / n,
+					published_number(cycles, i, op) / n,
+					published_number(cycles, i, "access") / n);
+			free(both);
+			free(op);
+			free(name);
+		}
+	}
+}
+
+static void print_loops(FILE *out, const struct cells *cells, const struct published *published)
+{
+	size_t i, j;
+
+	fprintf(out, "\n%-40s %10s %10s %10s %10s\n", "cycles of an iteration", "both", "flush",
+		"touches", "net");
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i], *access;
+
+		if (cell->key->c.phase != TS_BOTH || is_emulated(cell))
+			continue;
+		access = with_phase(cells, cell, TS_ACCESS);
+		for (j = 0; j < cell->outcomes; j++) {
+			const struct outcome *o = &cell->outcome[j];
+			char *set = set_text(&cell->key->c), *op = op_text(o);
+			char *name = xasprintf("%s: %s", set, op);
+
+			print_loop_line(out, name, o->cycles, value_in(with_phase(cells, cell, TS_OP), o),
+					access && access->outcomes ? access->outcome[0].cycles : NAN);
+			free(set);
+			free(op);
+			free(name);
+		}
+	}
+	if (published)
+		print_published_loops(out, &published->cycles);
+}
+
+/* ---- notes ---- */
+
+/* Every reason that occurs, with the number of rows that carry it. */
+static void print_reasons(FILE *out, const struct rows *rows)
+{
+	size_t invalid = 0, emulated = 0, i;
+	struct row sum = { .valid = "ok" };
+
+	for (i = 0; i < rows->count; i++) {
+		char *copy = xstrdup(rows->row[i].valid), *save = NULL, *word;
+
+		invalid += !row_is_valid(&rows->row[i]);
+		emulated += row_has_reason(&rows->row[i], "emulated-cpu");
+		for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
+			if (strcmp(word, "ok"))
+				row_reason(&sum, word);
+		free(copy);
+	}
+	if (!invalid)
+		return;
+	fprintf(out, "\n%zu of %zu rows carry no verdict (column valid): %s.\n", invalid, rows->count,
+		sum.valid);
+	if (emulated)
+		fprintf(out, "Cycles of an emulated CPU (%zu rows) are the emulator's own and are not shown; "
+			     "rows.csv has them.\n", emulated);
+}
+
+static void print_legend(FILE *out, const struct cells *cells)
+{
+	size_t i, j;
+	int differ = 0, invalid = 0;
+
+	for (i = 0; i < cells->count; i++) {
+		for (j = 0; j < cells->cell[i].outcomes; j++) {
+			differ |= cells->cell[i].outcome[j].repeats_differ;
+			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok") && !is_emulated(&cells->cell[i]);
+		}
+	}
+	fprintf(out, "\nF: 0, the selective flush dropped what it names and no more; 1, as much as a full "
+		     "flush.%s%s\n", differ ? " ~: repeats differ." : "",
+		invalid ? " !: not valid." : "");
+}
+
+/* One verdict for each host page that there is. */
+static void print_verdicts(FILE *out, const struct cells *cells, u64 phase)
+{
+	const char *why;
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct row *key = cells->cell[i].key;
+		enum verdict verdict;
+
+		if (key->c.phase != phase)
+			continue;
+		for (j = 0; j < i; j++)
+			if (cells->cell[j].key->c.phase == phase &&
+			    !strcmp(cells->cell[j].key->host, key->host))
+				break;
+		if (j < i)
+			continue;
+		verdict = cells_verdict(cells, phase, key->host, &why);
+		if (verdict == VERDICT_UNDECIDED)
+			fprintf(out, "Host page %s: %s.\n", key->host, why);
+		else
+			fprintf(out, "Host page %s: %s. %s\n", key->host, verdict_name(verdict), why);
+	}
+}
+
+static void print_run(FILE *out, const struct rows *rows, const struct published *published)
+{
+	struct cells cells;
+	u64 phase, shown = TS_PHASES;
+
+	if (!rows->count) {
+		fprintf(out, "%s: no rows\n", rows->table.path);
+		return;
+	}
+	cells_build(rows, &cells);
+	fprintf(out, "%s: target %s, %s\n", rows->row[0].run, rows->row[0].target, rows->row[0].cpu);
+	for (phase = 0; phase <= TS_RETOUCH; phase++) {
+		if (!shows_phase(&cells, phase))
+			continue;
+		fprintf(out, "\n%s: %s, medians\n", ts_phase_names[phase], phases[phase].what);
+		print_fracture(out, &cells, phase, published);
+		print_ops(out, &cells, phase);
+		shown = shown == TS_PHASES ? phase : shown;
+	}
+	if (shows_phase(&cells, TS_BOTH))
+		print_loops(out, &cells, published);
+	print_legend(out, &cells);
+	print_reasons(out, rows);
+	if (shown != TS_PHASES)
+		print_verdicts(out, &cells, shown);
+	cells_free(&cells);
+}
+
+void table_print(FILE *out, const struct rows *rows, size_t n, const struct published *published)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (i)
+			fprintf(out, "\n");
+		print_run(out, &rows[i], published);
+	}
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *json_outcome(const struct outcome *o)
+{
+	char *name = op_text(o);
+	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s}", "op", name, "class",
+				 ts_class_names[o->row[0]->class], "must",
+				 (json_int_t)ts_must(&o->row[0]->c, 0), "refills",
+				 json_number(o->refills), "mix_refills", json_number(o->mix_refills),
+				 "cycles", json_number(o->cycles), "repeats", (int)o->n,
+				 "repeats_differ", o->repeats_differ, "valid", o->valid);
+
+	free(name);
+	return json;
+}
+
+static json_t *json_cell(const struct cell *cell)
+{
+	json_t *outcomes = json_array();
+	char *set = set_text(&cell->key->c);
+	char *selective = cell->selective ? op_text(cell->selective) : NULL;
+	char *full = cell->full ? op_text(cell->full) : NULL;
+	json_t *json;
+	size_t i;
+
+	for (i = 0; i < cell->outcomes; i++)
+		json_array_append_new(outcomes, json_outcome(&cell->outcome[i]));
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:s, s:o}", "phase",
+			 ts_phase_names[cell->key->c.phase], "host", cell->key->host, "host_how",
+			 cell->key->host_how, "guest", ts_page_names[cell->key->c.guest], "set", set,
+			 "selective", selective, "full", full, "f", json_number(cell->f.value), "f_low",
+			 json_number(cell->f.low), "f_high", json_number(cell->f.high), "valid",
+			 cell->valid, "outcomes", outcomes);
+	free(set);
+	free(selective);
+	free(full);
+	return json;
+}
+
+static json_t *json_run(const struct rows *rows)
+{
+	json_t *list = json_array(), *json;
+	struct cells cells;
+	const char *why = "";
+	enum verdict verdict = VERDICT_UNDECIDED;
+	size_t i;
+
+	cells_build(rows, &cells);
+	for (i = 0; i < cells.count; i++)
+		json_array_append_new(list, json_cell(&cells.cell[i]));
+	if (cells.count)
+		verdict = cells_verdict(&cells, cells.cell[0].key->c.phase, cells.cell[0].key->host, &why);
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "run", rows->count ? rows->row[0].run : "",
+			 "target", rows->count ? rows->row[0].target : "", "cpu",
+			 rows->count ? rows->row[0].cpu : "", "verdict", verdict_name(verdict), "why", why,
+			 "cells", list);
+	cells_free(&cells);
+	return json;
+}
+
+json_t *table_json(const struct rows *rows, size_t n)
+{
+	json_t *runs = json_array();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(runs, json_run(&rows[i]));
+	return json_pack("{s:o}", "runs", runs);
+}
+
+/* ---- command ---- */
+
+struct table_request {
+	char **runs;
+	size_t count;
+	int json, published;
+};
+
+static error_t parse_table(int key, char *arg, struct argp_state *state)
+{
+	struct table_request *request = state->input;
+
+	switch (key) {
+	case 'j':
+		request->json = 1;
+		return 0;
+	case 'p':
+		request->published = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		request->runs = xrealloc(request->runs, (request->count + 1) * sizeof(char *));
+		request->runs[request->count++] = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "name a run directory");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int print_tables(const struct table_request *request, const struct rows *rows, struct problem *p)
+{
+	struct published published;
+	json_t *json;
+
+	if (request->json) {
+		json = table_json(rows, request->count);
+		json_dumpf(json, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(json);
+		return 0;
+	}
+	if (!request->published) {
+		table_print(stdout, rows, request->count, NULL);
+		return 0;
+	}
+	if (published_read(&published, p))
+		return -EINVAL;
+	table_print(stdout, rows, request->count, &published);
+	published_free(&published);
+	return 0;
+}
+
+int command_table(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "json", 'j', 0, 0, "JSON instead of text", 0 },
+		{ "published", 'p', 0, 0, "the figures of the 2016 thread beside the run's own", 0 },
+		{ 0 },
+	};
+	const struct argp argp = { .options = options, .parser = parse_table, .args_doc = "RUN...",
+				   .doc = "Prints the fracture table of runs (directories, or rows.csv files)." };
+	struct table_request request = { 0 };
+	struct problem p = { 0 };
+	struct rows *rows;
+	int result = 0;
+	size_t i;
+
+	parse_options(&argp, argc, argv, &request);
+	rows = xcalloc(request.count, sizeof(*rows));
+	for (i = 0; i < request.count && !result; i++) {
+		char *path = rows_path(request.runs[i]);
+
+		result = rows_read(path, &rows[i], &p);
+		free(path);
+	}
+	if (!result)
+		result = print_tables(&request, rows, &p);
+	for (i = 0; i < request.count; i++)
+		rows_free(&rows[i]);
+	free(rows);
+	free(request.runs);
+	return result ? report(&p) : EXIT_DONE;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Small helpers of the driver. */
+#include "util.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *require(void *memory)
+{
+	if (!memory) {
+		fputs("tlbscope: out of memory\n", stderr);
+		exit(1);
+	}
+	return memory;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return require(calloc(n ? n : 1, size));
+}
+
+void *xrealloc(void *old, size_t size)
+{
+	return require(realloc(old, size ? size : 1));
+}
+
+char *xstrdup(const char *text)
+{
+	return require(strdup(text));
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return require(length < 0 ? NULL : text);
+}
+
+char *read_text(const char *path)
+{
+	char *text = xcalloc(1, 65536);
+	FILE *file = fopen(path, "r");
+	size_t n;
+
+	if (!file) {
+		free(text);
+		return NULL;
+	}
+	n = fread(text, 1, 65535, file);
+	fclose(file);
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\0'))
+		text[--n] = '\0';
+	return text;
+}
+
+char *data_path(const char *name)
+{
+	char self[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	return xasprintf("%s/../share/tlbscope/%s", self, name);
+}
+
+double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+char *time_text(void)
+{
+	char text[32];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	gmtime_r(&now, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return xstrdup(text);
+}
