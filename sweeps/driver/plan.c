@@ -359,9 +359,14 @@ static void add_case(struct planned **list, size_t *count, const struct section 
 	(*list)[(*count)++].c.repeat = repeat;
 }
 
-static int add_section_cases(const struct plan *plan, const struct section *section, u64 repeat,
-			     struct planned **list, size_t *count, size_t *skipped,
-			     struct problem *p)
+static int wants_phase(const struct section *section, const struct plan_filter *filter, u64 phase)
+{
+	return filter->phases & 1u << phase || section->overridden & 1u << TS_KEY_PHASE;
+}
+
+static int add_section_cases(const struct plan *plan, const struct section *section,
+			     const struct plan_filter *filter, u64 repeat, struct planned **list,
+			     size_t *count, size_t *skipped, struct problem *p)
 {
 	struct ts_cursor cursor = { 0 };
 	struct ts_error error;
@@ -371,7 +376,8 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 
 	while ((found = ts_sweep_next(&section->sweep, &cursor, &c, &error))) {
 		if (found > 0) {
-			add_case(list, count, section, &c, repeat);
+			if (wants_phase(section, filter, c.phase))
+				add_case(list, count, section, &c, repeat);
 			continue;
 		}
 		if (section->overridden) {
@@ -386,7 +392,7 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 	return 0;
 }
 
-int plan_cases(const struct plan *plan, const char *target, u32 features, struct planned **list,
+int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *p)
 {
 	u64 repeat, repeats = 1;
@@ -401,10 +407,11 @@ int plan_cases(const struct plan *plan, const char *target, u32 features, struct
 		for (i = 0; i < plan->sections; i++) {
 			const struct section *section = &plan->section[i];
 
-			if (repeat > section->sweep.repeats || !runs_on(section, target) ||
-			    (section->when & ~features))
+			if (repeat > section->sweep.repeats || !runs_on(section, filter->target) ||
+			    (section->when & ~filter->features))
 				continue;
-			if (add_section_cases(plan, section, repeat, list, count, skipped, p)) {
+			if (add_section_cases(plan, section, filter, repeat, list, count, skipped,
+					      p)) {
 				free(*list);
 				*list = NULL;
 				return -EINVAL;
@@ -415,8 +422,10 @@ int plan_cases(const struct plan *plan, const char *target, u32 features, struct
 		return 0;
 	free(*list);
 	*list = NULL;
-	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s%s", plan->name, target,
-		       *skipped ? "; the axes given as options contradict each other" : "");
+	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s%s", plan->name,
+		       filter->target,
+		       *skipped ? "; the axes given as options contradict each other" :
+				  "; another target or --phase may have something");
 }
 
 /* Memory below the window: firmware and image; see the guest's memory map. */

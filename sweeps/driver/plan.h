@@ -52,14 +52,21 @@ struct planned {
 	struct ts_case c;
 };
 
+/* What of a plan a target runs. */
+struct plan_filter {
+	const char *target;
+	u32 features; /* enum ts_feature */
+	u32 phases;   /* 1 << enum ts_phase; others run only when an option asked for them */
+};
+
 /*
  * All cases in the order in which they run: repetition by repetition, section by section.
  * A contradictory combination is a problem; if it comes from an overridden axis it is only counted in
- * *skipped. Sections that are not for this target, or whose `when` is not within features, are left out. Caller
- * frees *list.
+ * *skipped. Sections that are not for this target, or whose `when` is not within the features, are left
+ * out, and so are phases outside the filter's. Caller frees *list.
  */
-int plan_cases(const struct plan *plan, const char *target, u32 features, struct planned **list, size_t *count,
-	       size_t *skipped, struct problem *problem);
+int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
+	       size_t *count, size_t *skipped, struct problem *problem);
 
 /* Bytes of guest memory that the plan's windows need, for a guest image that starts them at 16 MiB. */
 u64 plan_memory(const struct plan *plan);

@@ -419,12 +419,15 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	struct problem at_close;
 	int result = run->target.ops->open(&run->target, p), closed;
 
+	struct plan_filter filter;
+
 	if (result == -EINTR)
 		return interrupted_problem(run, p);
 	if (result)
 		return result;
-	result = plan_cases(&run->plan, run->target.ops->name, run->target.features, &run->list,
-			    &run->count, &run->skipped, p) ?:
+	filter = (struct plan_filter){ run->target.ops->name, run->target.features,
+				       run->target.ops->phases };
+	result = plan_cases(&run->plan, &filter, &run->list, &run->count, &run->skipped, p) ?:
 		 check_pages(run, p) ?:
 		 (old ? skip_measured(run, old, p) : 0) ?:
 		 describe_run(run, p);
@@ -470,7 +473,8 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 	struct planned *list;
 	size_t count, skipped;
 	u64 need = plan_memory(&run->plan);
-	int result = plan_cases(&run->plan, ops->name, ~0u, &list, &count, &skipped, p);
+	const struct plan_filter filter = { ops->name, ~0u, ops->phases };
+	int result = plan_cases(&run->plan, &filter, &list, &count, &skipped, p);
 
 	if (result)
 		return result;

@@ -35,6 +35,7 @@ struct target_ops {
 	const char *claims; /* one sentence: what its numbers are evidence of */
 	const char *cannot; /* one sentence: what they are not */
 	const char *const *probes; /* ids of the checks that have to be ok, 0 at the end */
+	u32 phases; /* 1 << enum ts_phase: those that can tell something here; others only if asked for */
 	const char *const *extra;  /* names of its extra CSV columns, 0 at the end (may be 0) */
 
 	/* Starts whatever runs the cases and learns cpu and features. */

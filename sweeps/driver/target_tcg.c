@@ -142,6 +142,7 @@ const struct target_ops target_tcg = {
 	.claims = "exact refills of QEMU's soft TLB, on any machine",
 	.cannot = "says nothing about hardware: QEMU's TLB imitates large pages",
 	.probes = tcg_probes,
+	.phases = 1u << TS_REFILL,
 	.open = tcg_open,
 	.measure = tcg_measure,
 	.close = tcg_close,
