@@ -17,7 +17,7 @@ MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all guest run check bench install uninstall clean distclean help FORCE
+.PHONY: all guest run check bench figures install uninstall clean distclean help FORCE
 
 unconfigured := help clean distclean
 ifneq ($(filter-out $(unconfigured),$(or $(MAKECMDGOALS),all)),)
@@ -79,7 +79,7 @@ files = $(filter-out %~,$(wildcard $(1)))
 plans := $(patsubst sweeps/plans/%,$(share)/plans/%,$(call files,sweeps/plans/*.plan))
 cpus := $(patsubst sweeps/cpus/%,$(share)/cpus/%,$(call files,sweeps/cpus/*.*))
 published := $(patsubst sweeps/published/%,$(share)/published/%,$(call files,sweeps/published/*.csv))
-plots := $(patsubst plots/%,$(share)/plots/%,$(call files,plots/*.*))
+plots := $(patsubst plots/%,$(share)/plots/%,$(call files,plots/*.gp))
 data := $(plans) $(cpus) $(published) $(plots)
 manual := $(wildcard sweeps/driver/tlbscope.1)
 
@@ -113,6 +113,9 @@ run: all
 bench: all
 	@tests/bench.sh $(program)
 
+figures: all
+	@plots/readme.sh $(program)
+
 check: $(asan_program) $(tests) guest $(data)
 	@CMOCKA=$(if $(CMOCKA_LIBS),yes,no) SANITIZE=$(if $(SANITIZE),yes,no) \
 		TESTS=$(call quoted,$(TESTS)) tests/run-all.sh
@@ -123,6 +126,7 @@ help:
 	@echo "run        build, then: tlbscope run \$$(ARGS), e.g. make run ARGS='fracture --on tcg'"
 	@echo "check      all tests, under sanitizers; TESTS=PATTERN for some of them"
 	@echo "bench      median time of five runs of the plan fracture on tcg"
+	@echo "figures    make the tables and pictures of README.md anew"
 	@echo "install    copy program, data and manual below the prefix; honours DESTDIR"
 	@echo "uninstall  remove what install has put there"
 	@echo "clean      remove build/"

@@ -35,40 +35,49 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static void put_value(FILE *out, const struct outcome *outcome, double per)
+static double value_of(const struct outcome *outcome)
 {
-	double value = outcome ? outcome_value(outcome) : NAN;
-
-	if (isnan(value))
-		fprintf(out, " NaN");
-	else
-		fprintf(out, " %.4f", value / per);
+	return outcome ? outcome_value(outcome) : NAN;
 }
 
-/*
- * One line for each cell that has all three parts: label, none, selective, full, F low high. Refills as a share of
- * the set (all leaves = 1), cycles per touch.
- */
+/* One cell: what stands below it, three bars as shares of per, their labels, F. */
+static void write_cell(FILE *out, const struct cell *cell, double per)
+{
+	const struct outcome *parts[] = { cell->none, cell->selective, cell->full };
+	const struct ts_case *c = &cell->key->c;
+	char f[64] = "F not known";
+	size_t i;
+
+	if (!isnan(cell->f.value))
+		snprintf(f, sizeof(f), "F = %.2f", fabs(cell->f.value) < 0.005 ? 0 : cell->f.value);
+	fprintf(out, "\"guest %s%s\\nhost %s\\n%llu %s\"", ts_page_names[c->guest],
+		c->global ? " global" : c->pcid ? " pcid" : "", cell->key->host,
+		c->touches == c->leaves ? c->leaves : c->touches,
+		c->touches == c->leaves ? "leaves" : "touches");
+	for (i = 0; i < 3; i++)
+		fprintf(out, " %.4f", value_of(parts[i]) / per);
+	for (i = 0; i < 3; i++)
+		fprintf(out, " \"%.*f\"", c->phase == TS_REFILL ? 0 : 1,
+			value_of(parts[i]) / (c->phase == TS_REFILL ? 1 : per));
+	fprintf(out, " \"%s%s\"\n", f, strcmp(cell->valid, "ok") ? " (not valid)" : "");
+}
+
+/* Lines of all cells that have the three parts; returns how many. Refills: all leaves = 1; cycles: a touch. */
 static size_t write_cells(FILE *out, const struct cells *cells, u64 phase)
 {
 	size_t i, n = 0;
 
-	fprintf(out, "# label none selective full f f_low f_high valid; %s\n",
-		phase == TS_REFILL ? "share of the leaves refilled" : "TSC cycles a touch");
+	fprintf(out, "# below none selective full label_none label_selective label_full label_f; %s\n",
+		phase == TS_REFILL ? "bars: share of the leaves refilled; labels: leaves" :
+				     "TSC cycles a touch");
 	for (i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cell[i];
 		const struct ts_case *c = &cell->key->c;
-		double per = phase == TS_REFILL ? c->leaves : c->touches + ts_mix_leaves(c->mix);
 
 		if (c->phase != phase || c->mix || row_has_reason(cell->key, "emulated-cpu") ||
 		    !cell->none || !cell->selective || !cell->full)
 			continue;
-		fprintf(out, "\"%s%s\\nhost %s\\n%llu leaves\"", ts_page_names[c->guest],
-			c->global ? " global" : c->pcid ? " pcid" : "", cell->key->host, c->leaves);
-		put_value(out, cell->none, per);
-		put_value(out, cell->selective, per);
-		put_value(out, cell->full, per);
-		fprintf(out, " %.4f %.4f %.4f %s\n", cell->f.value, cell->f.low, cell->f.high, cell->valid);
+		write_cell(out, cell, phase == TS_REFILL ? c->leaves : c->touches);
 		n++;
 	}
 	return n;
@@ -99,7 +108,9 @@ static int draw(const char *script, const char *data, const char *base, const ch
 /* Title of a picture; quotes would end gnuplot's string. */
 static char *heading(const struct rows *rows)
 {
-	char *text = xasprintf("%s, target %s", rows->row[0].cpu, rows->row[0].target), *at;
+	int soft = !strcmp(rows->row[0].target, "tcg");
+	char *text = xasprintf("%s, target %s%s", rows->row[0].cpu, rows->row[0].target,
+			       soft ? ": a soft TLB, not hardware" : ""), *at;
 
 	for (at = text; (at = strchr(at, '\'')); )
 		*at = ' ';
@@ -124,7 +135,7 @@ static int plot_phase(const struct rows *rows, const struct cells *cells, u64 ph
 	}
 	if (n)
 		result = draw(script, data, base, title,
-			      phase == TS_REFILL ? "leaves refilled (share of the working set)" :
+			      phase == TS_REFILL ? "share of the leaves that were refilled" :
 						   "TSC cycles a touch", p);
 	else if (!result)
 		unlink(data);

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Makes the tables and pictures of README.md anew: runs the commands that it prints and puts their
+# output between the markers <!-- begin NAME --> and <!-- end NAME -->. Called by `make figures`.
+# usage: plots/readme.sh PATH-OF-TLBSCOPE
+set -eu
+
+tlbscope=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p plots/figures
+
+# Puts FILE, as a code block, between the markers of NAME.
+insert() {
+	awk -v name="$1" -v file="$2" '
+		$0 == "<!-- begin " name " -->" {
+			print; print "```"
+			while ((getline line < file) > 0) print line
+			print "```"; skip = 1
+		}
+		$0 == "<!-- end " name " -->" { skip = 0 }
+		!skip { print }
+	' README.md >"$work/README.md"
+	cat "$work/README.md" >README.md
+}
+
+# figure NAME TARGET: a run of plan fracture, its table and its picture.
+figure() {
+	"$tlbscope" run fracture --on "$2" --out "$work/fracture-$2" >"$work/$1.out"
+	sed '/^results: /d' "$work/$1.out" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/$1.txt"
+	insert "$1" "$work/$1.txt"
+	"$tlbscope" plot "$work/fracture-$2" >/dev/null
+	for picture in "$work/fracture-$2"/fracture-*.svg; do
+		cp "$picture" "plots/figures/$1.svg"
+	done
+}
+
+figure tcg tcg
+if "$tlbscope" list targets | grep -q '^user '; then
+	figure user user
+fi
