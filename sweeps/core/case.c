@@ -113,10 +113,10 @@ static enum ts_status parse_mix(const char *text, u32 length, u64 *value, struct
 		*value = 0;
 		return TS_OK;
 	}
-	if (length < 4 || text[2] != ':' ||
-	    parse_word(TS_KEY_GUEST, text, 2, &page, error) ||
-	    parse_number(TS_KEY_LEAVES, text + 3, length - 3, &leaves, error))
+	if (length < 4 || text[2] != ':' || parse_word(TS_KEY_GUEST, text, 2, &page, error))
 		return ts_fail_n(error, TS_UNKNOWN_VALUE, text, length, "mix is none or PAGE:LEAVES");
+	if (parse_number(TS_KEY_LEAVES, text + 3, length - 3, &leaves, error))
+		return ts_fail_n(error, error->status, text, length, "mix is none or PAGE:LEAVES");
 	*value = ts_mix(page, leaves);
 	return TS_OK;
 }
@@ -234,14 +234,16 @@ static enum ts_status conflict(struct ts_error *error, u32 key, const char *hint
 static enum ts_status finish_touches(struct ts_case *c, struct ts_error *error)
 {
 	u64 size = ts_page_size(c->guest);
+	u64 grain = c->offset == TS_OFFSET_SPREAD ? 4095 : TS_LINE - 1;
 
 	if (!c->touches)
 		c->touches = c->leaves;
 	if (c->touches < c->leaves)
 		return conflict(error, TS_KEY_TOUCHES, "every leaf is touched: touches >= leaves");
 	if (!c->stride)
-		c->stride = c->touches == c->leaves ? size :
-						     (size * c->leaves / c->touches) & ~4095ULL;
+		c->stride = c->touches == c->leaves ? size : size * c->leaves / c->touches & ~grain;
+	if (!c->stride && c->offset == TS_OFFSET_SPREAD)
+		return conflict(error, TS_KEY_OFFSET, "several touches in a 4K page need offset=0");
 	if (!c->stride || c->stride % TS_LINE)
 		return conflict(error, TS_KEY_STRIDE, "stride is a multiple of 64 bytes");
 	if (c->offset == TS_OFFSET_SPREAD && c->stride % 4096)
@@ -284,7 +286,7 @@ enum ts_status ts_case_finish(struct ts_case *c, struct ts_error *error)
 		return status;
 	if (c->mix && c->touches + ts_mix_leaves(c->mix) > TS_MAX_TOUCHES)
 		return conflict(error, TS_KEY_MIX, "both sets together have too many touches");
-	if (c->guest == TS_1G && c->frames == TS_SCATTERED)
+	if (ts_case_needs(c) & TS_GB_PAGES && c->frames == TS_SCATTERED)
 		return conflict(error, TS_KEY_FRAMES, "1g leaves share the gigabytes that there are");
 	return TS_OK;
 }

@@ -51,6 +51,17 @@ static void shuffle(u64 *touch, u64 n, u64 seed)
 	}
 }
 
+/* Does a 4K leaf of the set lie in [from, to)? */
+static u8 leaf_within(const struct ts_set *set, u64 from, u64 to)
+{
+	u64 i;
+
+	for (i = 0; i < set->leaves && set->va + i * set->step < to; i++)
+		if (set->va + i * set->step >= from)
+			return 1;
+	return 0;
+}
+
 /* Address of the first page that an addressed op flushes; TS_CONFLICT if it would hit the set by mistake. */
 static enum ts_status place_op(struct ts_expansion *e, u64 base, struct ts_error *error)
 {
@@ -69,11 +80,11 @@ static enum ts_status place_op(struct ts_expansion *e, u64 base, struct ts_error
 		break;
 	case TS_AT_SAME_2M: /* the last pages of the first region */
 		e->op_va = set->va + region - c->count * ts_page_size(TS_4K);
-		if (set->page == TS_4K && set->step < region && e->op_va < end)
-			return ts_fail(error, TS_CONFLICT, "at",
-				       "at=same-2m: the set leaves no other page in its 2M region");
 		if (set->page == TS_4K && c->count > 511)
 			return ts_fail(error, TS_CONFLICT, "count", "at=same-2m: count <= 511");
+		if (set->page == TS_4K && leaf_within(set, e->op_va, set->va + region))
+			return ts_fail(error, TS_CONFLICT, "at",
+				       "at=same-2m: the set lies where those pages would be");
 		break;
 	case TS_AT_NEXT_2M:
 		e->op_va = (end + region - 1) & ~(region - 1);
@@ -114,9 +125,9 @@ enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct t
 	place_set(e, 0, base + TS_VA_SET, c->guest, c->leaves, c->stride);
 	place_set(e, 1, base + TS_VA_MIX + (mix_page == TS_4K ? MIX_SKEW * 4096 : 0), mix_page,
 		  ts_mix_leaves(c->mix), 0);
-	if (e->set[0].leaves * e->set[0].step > TS_VA_MIX ||
-	    e->set[1].leaves * e->set[1].step > TS_VA_MIX)
-		return ts_fail(error, TS_CONFLICT, "leaves", "a working set spans at most 128 GiB");
+	if (e->set[0].leaves * e->set[0].step >= TS_VA_MIX ||
+	    e->set[1].leaves * e->set[1].step >= TS_VA_MIX)
+		return ts_fail(error, TS_CONFLICT, "leaves", "a working set spans less than 128 GiB");
 	for (t = 0; t < c->touches; t++)
 		touch[e->touches++] = touch_address(&e->set[0], c, t, c->stride, 0);
 	for (t = 0; t < e->set[1].leaves; t++)

@@ -6,7 +6,7 @@
  * Address space below `base` (2^39-aligned, 512 GiB):
  *
  *   base + 0        the working set
- *   base + 128 GiB  the mixed working set
+ *   base + 128 GiB  the mixed working set (4K pages: 32 pages further, see MIX_SKEW)
  *   base + 256 GiB  the mapped pages that `at=mapped` flushes
  *   base + 384 GiB  far: never mapped
  */

@@ -67,20 +67,19 @@ enum ts_twin ts_twin(const struct ts_window *window, const struct ts_cpu *cpu)
 	const struct ts_expansion *e = window->e;
 	volatile u64 *entry = window->leaf[0][0];
 	u64 va = e->set[0].va, marker = va + MARKER_OFFSET, seen;
-	u64 old = *entry, new = (old & ~(TS_PTE_ADDR & ~(ts_page_size(e->set[0].page) - 1))) |
-				window->twin_frame;
+	u64 old = *entry;
 	struct ts_scratch scratch;
 	struct ts_pass pass = pass_of(e, cpu, &scratch);
 
-	if (!window->twin_frame)
+	if (!window->twin_entry)
 		return TS_TWIN_UNKNOWN;
-	*entry = new;
+	*entry = window->twin_entry;
 	flush_all(&pass, va);
 	*(volatile u64 *)(unsigned long)marker = MARKER_NEW;
 	*entry = old;
 	flush_all(&pass, va);
 	*(volatile u64 *)(unsigned long)marker = MARKER_OLD; /* leaf 0 is cached with the old frame */
-	*entry = new;
+	*entry = window->twin_entry;
 	pass.op_va = va;
 	pass.op_count = 1;
 	pass.iterations = 1;

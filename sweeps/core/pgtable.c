@@ -5,13 +5,19 @@
  */
 #include "pgtable.h"
 
+/* The table that a present entry points to; a memory encryption bit among the flags is no address. */
+static u64 *table_below(const struct ts_tables *tables, u64 entry)
+{
+	return tables->reach(tables->context, entry & TS_PTE_ADDR & ~tables->table_flags);
+}
+
 /* The next table below entry: the one that is there, or a new one; 0 if neither can be had. */
 static u64 *descend(const struct ts_tables *tables, u64 *entry)
 {
 	u64 physical, *table;
 
 	if (*entry & TS_PTE_P)
-		return *entry & TS_PTE_PS ? 0 : tables->reach(tables->context, *entry & TS_PTE_ADDR);
+		return *entry & TS_PTE_PS ? 0 : table_below(tables, *entry);
 	table = tables->alloc(tables->context, &physical);
 	if (table)
 		*entry = physical | tables->table_flags;
@@ -23,7 +29,7 @@ u64 *ts_pt_map(const struct ts_tables *tables, u64 va, u64 pa, u64 page, u64 fla
 	u64 *table = tables->root, *entry;
 	u32 level;
 
-	if ((va | pa) & (ts_page_size(page) - 1))
+	if ((va | pa) & (ts_page_size(page) - 1) || pa & ~TS_PTE_ADDR)
 		return 0;
 	for (level = tables->levels - 1; level > page; level--) {
 		table = descend(tables, &table[ts_pt_index(va, level)]);
@@ -31,6 +37,8 @@ u64 *ts_pt_map(const struct ts_tables *tables, u64 va, u64 pa, u64 page, u64 fla
 			return 0;
 	}
 	entry = &table[ts_pt_index(va, level)];
+	if (*entry & TS_PTE_P)
+		return 0;
 	*entry = pa | flags | (page == TS_4K ? 0 : TS_PTE_PS);
 	return entry;
 }
@@ -47,7 +55,7 @@ u64 *ts_pt_leaf(const struct ts_tables *tables, u64 va, u64 *page)
 		/* Bit 7 of a 4K leaf is PAT, of a PML4 or PML5 entry reserved (SDM table 4-14). */
 		if (!level || (level <= TS_1G && (*entry & TS_PTE_PS)))
 			break;
-		table = tables->reach(tables->context, *entry & TS_PTE_ADDR);
+		table = table_below(tables, *entry);
 	}
 	if (page)
 		*page = level;

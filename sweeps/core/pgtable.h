@@ -39,8 +39,8 @@ static inline u32 ts_pt_index(u64 va, u32 level)
 
 /*
  * Maps one leaf of a size at va to pa with flags (P, W, G, NX, ...; PS is added as the size needs)
- * and returns its entry, or 0: no memory for a table, va or pa not aligned to the size, or a
- * larger leaf in the way.
+ * and returns its entry, or 0: no memory for a table, va or pa not aligned to the size, pa beyond
+ * bit 51, or something mapped there already.
  */
 u64 *ts_pt_map(const struct ts_tables *tables, u64 va, u64 pa, u64 page, u64 flags);
 

@@ -10,7 +10,7 @@ void ts_line_init(struct ts_line *line)
 {
 	line->length = 0;
 	line->status = TS_OK;
-	line->done = 0;
+	line->done = line->cr = 0;
 	line->buffer[0] = 0;
 }
 
@@ -22,9 +22,11 @@ u8 ts_line_feed(struct ts_line *line, char byte)
 		line->done = 1;
 		return 1;
 	}
-	if (byte == '\r' || line->status)
+	if (line->status)
 		return 0;
-	if (byte != '\t' && (byte < ' ' || byte > '~')) {
+	if (byte == '\r' && !line->cr) {
+		line->cr = 1;
+	} else if (line->cr || (byte != '\t' && (byte < ' ' || byte > '~'))) {
 		line->status = TS_BAD_CHARACTER;
 	} else if (line->length == TS_MAX_LINE - 1) {
 		line->status = TS_TOO_LONG;
@@ -71,7 +73,8 @@ void ts_row_print(struct ts_text *text, const struct ts_expansion *e, const stru
 	}
 	if (r->has_cycles)
 		ts_put_key_number(text, "cycles", r->cycles);
-	ts_put_key_word(text, "twin", ts_twin_names[r->twin]);
+	if (r->twin)
+		ts_put_key_word(text, "twin", ts_twin_names[r->twin]);
 }
 
 /* The hint is text with blanks: it comes last, in quotes. */
@@ -79,7 +82,8 @@ void ts_error_print(struct ts_text *text, const struct ts_error *error)
 {
 	ts_put(text, "error");
 	ts_put_key_word(text, "status", ts_status_name(error->status));
-	ts_put_key_word(text, "word", error->word);
+	if (error->word[0])
+		ts_put_key_word(text, "word", error->word);
 	if (!error->hint)
 		return;
 	ts_put_key_word(text, "hint", "\"");
@@ -144,6 +148,8 @@ enum ts_status ts_row_parse(const char *rest, struct ts_case *c, struct ts_resul
 							 ts_field(c, key), error);
 		if (status)
 			return status;
+		if (key < TS_KEYS && seen & 1u << key)
+			return ts_fail_n(error, TS_DUPLICATE_KEY, pair.key, pair.key_length, "in a row");
 		if (key < TS_KEYS)
 			seen |= 1u << key;
 	}

@@ -2,7 +2,7 @@
 /*
  * The line protocol between the driver and a target in ring 0 (guest image, module).
  *
- * Lines of printable ASCII that a person can type, ended by \n (a \r before it is ignored):
+ * Lines of printable ASCII and tabs that a person can type, ended by \n (a \r before it is ignored):
  *
  *   hello                      answered by: hello protocol=1 version=... key=value ...
  *   case key=value ...         answered by: row ... or error ...
@@ -35,7 +35,7 @@ struct ts_line {
 	char buffer[TS_MAX_LINE];
 	u32 length;
 	enum ts_status status;
-	u8 done;
+	u8 done, cr; /* cr: the last byte was \r, which only \n may follow */
 };
 void ts_line_init(struct ts_line *line);
 u8 ts_line_feed(struct ts_line *line, char byte);

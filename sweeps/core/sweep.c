@@ -61,6 +61,9 @@ enum ts_status ts_sweep_set(struct ts_sweep *sweep, const char *key, u32 key_len
 					 "at most 32 values for one axis");
 		axis.value[axis.n++] = value;
 	}
+	if (axis.n > 1 && (k == TS_KEY_TOUCHES || k == TS_KEY_STRIDE) && has_value(&axis, 0))
+		return ts_fail_n(error, TS_CONFLICT, key, key_length,
+				 "0 means derived from the other axes: list it alone");
 	sweep->axis[k] = axis;
 	return TS_OK;
 }

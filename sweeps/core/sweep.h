@@ -25,7 +25,10 @@ struct ts_sweep {
 
 void ts_sweep_init(struct ts_sweep *sweep);
 
-/* Replaces one axis by the comma-separated list text[0..length); key may be TS_KEYS for "repeats". */
+/*
+ * Replaces one axis by the comma-separated list[0..length); key is one of ts_keys[] or "repeats". A value stands
+ * once; 0 of touches and stride, which means derived, stands alone (it could repeat another value).
+ */
 enum ts_status ts_sweep_set(struct ts_sweep *sweep, const char *key, u32 key_length,
 			    const char *list, u32 length, struct ts_error *error);
 enum ts_status ts_sweep_parse(const char *line, struct ts_sweep *sweep, struct ts_error *error);
@@ -38,9 +41,9 @@ struct ts_cursor {
 
 /*
  * The next case of one repetition, finished; 1 if there is one, 0 at the end, and -1 with *error
- * filled when the combination is contradictory (the walk can go on behind it). Order: the last
- * axis of ts_keys[] changes fastest but op, which changes fastest of all: the controls of a
- * cell run beside what they control.
+ * filled when the combination is contradictory (the walk can go on behind it). Order: op changes
+ * fastest, then at and count, so that the controls of a cell run beside what they control; then the other
+ * keys, the last of ts_keys[] first.
  */
 int ts_sweep_next(const struct ts_sweep *sweep, struct ts_cursor *cursor, struct ts_case *c,
 		  struct ts_error *error);

@@ -56,10 +56,10 @@ static enum ts_status map_set(struct ts_window *window, u32 s, const struct ts_t
 			return no_memory(error, "page-tables");
 	}
 	if (!s) {
-		window->twin_frame = leaf_frame(taker->memory, set, taker->next,
-						set->page == TS_1G ? 1 : last);
-		if (window->twin_frame == leaf_frame(taker->memory, set, taker->next, 0))
-			window->twin_frame = 0; /* the only gigabyte there is */
+		pa = leaf_frame(taker->memory, set, taker->next, set->page == TS_1G ? 1 : last);
+		if (pa == leaf_frame(taker->memory, set, taker->next, 0))
+			pa = 0; /* the only gigabyte there is */
+		window->twin_entry = pa ? pa | flags | (set->page == TS_4K ? 0 : TS_PTE_PS) : 0;
 	}
 	if (set->page == TS_4K)
 		taker->next += last / FRAMES_4K + 1;

@@ -23,7 +23,7 @@ struct ts_memory {
 struct ts_window {
 	const struct ts_expansion *e;
 	u64 **leaf[2];	/* entries of both sets, caller's arrays of TS_MAX_LEAVES each */
-	u64 twin_frame; /* a second frame for leaf 0 of set 0; 0 if memory has none left */
+	u64 twin_entry; /* leaf 0 of set 0 with another frame; 0 if memory has none left */
 };
 
 /*

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tlbscope: the program and its commands. */
 #include "command.h"
-#include "util.h"
 #include "version.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct {
 	const char *name;
@@ -31,31 +28,6 @@ static void usage(FILE *out)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "\ntlbscope COMMAND --help tells more; man tlbscope has formats and exit codes.\n"
 		     "Start with: tlbscope run\n");
-}
-
-int report(const struct problem *problem)
-{
-	fprintf(stderr, "tlbscope: %s\n", problem->text);
-	return problem->exit_code;
-}
-
-void parse_options(const struct argp *argp, int argc, char **argv, void *input)
-{
-	char *name = xasprintf("tlbscope %s", argv[0]);
-
-	argv[0] = name;
-	argp_err_exit_status = EXIT_INPUT;
-	argp_parse(argp, argc, argv, 0, NULL, input);
-	free(name);
-}
-
-char *rows_path(const char *run)
-{
-	struct stat info;
-
-	if (!stat(run, &info) && S_ISDIR(info.st_mode))
-		return xasprintf("%s/rows.csv", run);
-	return xstrdup(run);
 }
 
 int main(int argc, char **argv)

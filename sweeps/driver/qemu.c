@@ -85,11 +85,13 @@ static void free_arguments(struct arguments *a)
 static void common_arguments(struct arguments *a, const struct qemu_config *config)
 {
 	const char *const fixed[] = { "-nodefaults", "-no-user-config", "-display", "none",
-				      "-no-reboot", "-machine", "pc", 0 };
+				      "-no-reboot", 0 };
 
 	memset(a, 0, sizeof(*a));
 	add(a, xstrdup(config->program));
 	add_all(a, fixed);
+	add(a, xstrdup("-machine"));
+	add(a, xstrdup(config->machine));
 	add(a, xstrdup("-accel"));
 	add(a, xstrdup(config->accel));
 	add(a, xstrdup("-cpu"));

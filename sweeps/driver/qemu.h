@@ -16,6 +16,7 @@ struct qemu_config {
 	const char *program; /* path, or a name to be found in PATH */
 	const char *accel;   /* tcg, kvm */
 	const char *cpu;     /* -cpu */
+	const char *machine; /* -machine */
 	const char *image;   /* the guest image */
 	u64 memory;	     /* bytes */
 	const char *const *more; /* further arguments, 0 at the end (may be 0) */

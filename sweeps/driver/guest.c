@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Start and end of the guest image under QEMU. */
+#include "guest.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define LEAST_MEMORY (128ULL << 20)
+
+static int send_line(void *context, const char *line)
+{
+	return qemu_send(context, line);
+}
+
+static int receive_line(void *context, double seconds, const char **line)
+{
+	return qemu_receive(context, seconds, line);
+}
+
+static void guest_free(struct guest *guest)
+{
+	hello_free(&guest->hello);
+	free(guest->version);
+	free(guest->by_hand);
+	guest->version = guest->by_hand = NULL;
+}
+
+/* A start that failed: the reason goes to the caller, the process away. */
+static int give_up(struct guest *guest, int result, int *ended, struct problem *p)
+{
+	char how[64];
+
+	qemu_end(&guest->qemu, result == -EPIPE ? 1.0 : 0);
+	if (ended)
+		*ended = result == -EPIPE;
+	if (result == -EPIPE || result == -ETIMEDOUT)
+		problem(p, EXIT_FAILED, "the guest image %s before its first word (QEMU: %s); its "
+			"last words are in log.txt", result == -EPIPE ? "ended" : "said nothing",
+			qemu_how_ended(&guest->qemu, how, sizeof(how)));
+	guest_free(guest);
+	return result;
+}
+
+int guest_start(struct guest *guest, const struct target *target, struct qemu_config *config,
+		int *ended, struct problem *p)
+{
+	char *image = target->options->guest_image ? xstrdup(target->options->guest_image) :
+						     data_path("tlbscope-guest.elf");
+	int result;
+
+	memset(guest, 0, sizeof(*guest));
+	config->program = target->options->qemu;
+	config->image = image;
+	result = qemu_start(&guest->qemu, config, target->log, p);
+	free(image);
+	if (result)
+		return give_up(guest, result, ended, p);
+	guest->version = xstrdup(guest->qemu.version);
+	guest->by_hand = xstrdup(guest->qemu.by_hand);
+	guest->link = (struct link){ &guest->qemu, send_line, receive_line, target->log,
+				     target->options->timeout };
+	result = link_hello(&guest->link, &guest->hello, p);
+	return result ? give_up(guest, result, ended, p) : 0;
+}
+
+int guest_end(struct guest *guest, struct problem *p)
+{
+	int marked = !link_end(&guest->link), clean;
+	char how[64];
+
+	qemu_end(&guest->qemu, marked ? 5.0 : 0);
+	clean = WIFEXITED(guest->qemu.status) && WEXITSTATUS(guest->qemu.status) == QEMU_CLEAN_EXIT;
+	if (!marked || !clean)
+		problem(p, EXIT_FAILED, "the guest did not end cleanly (%s marker, QEMU: %s); see log.txt",
+			marked ? "end" : "no end", qemu_how_ended(&guest->qemu, how, sizeof(how)));
+	guest_free(guest);
+	return marked && clean ? 0 : -EPIPE;
+}
+
+void guest_describe(const struct guest *guest, json_t *run)
+{
+	json_object_set_new(run, "qemu", json_pack("{s:s, s:s}", "version", guest->version,
+						   "by_hand", guest->by_hand));
+	json_object_set(run, "guest", guest->hello.keys);
+}
+
+u64 guest_memory(const struct target *target)
+{
+	u64 need = plan_memory(target->plan);
+
+	return target->options->memory ?: need > LEAST_MEMORY ? need : LEAST_MEMORY;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The guest image in a QEMU process: what the targets tcg and kvm have in common. */
+#ifndef TS_GUEST_H
+#define TS_GUEST_H
+
+#include "link.h"
+#include "qemu.h"
+#include "target.h"
+
+struct guest {
+	struct qemu qemu;
+	struct link link;
+	struct hello hello;
+	char *version; /* QEMU's */
+	char *by_hand; /* command line for a person */
+};
+
+/*
+ * Starts QEMU (config->program and image come from the target's options) and waits for the guest's first
+ * word. As target_ops.open(); nothing stays behind after a failure. *ended (may be 0) tells whether QEMU itself died.
+ */
+int guest_start(struct guest *guest, const struct target *target, struct qemu_config *config,
+		int *ended, struct problem *problem);
+
+/* Says end, waits for marker and clean exit, frees everything. 0 or -EPIPE with *problem. */
+int guest_end(struct guest *guest, struct problem *problem);
+
+/* The guest's own words and QEMU's version, for run.json. */
+void guest_describe(const struct guest *guest, json_t *run);
+
+/* Memory that a plan's windows need, and what a guest has at least. */
+u64 guest_memory(const struct target *target);
+
+#endif
