@@ -88,9 +88,9 @@ void guest_describe(const struct guest *guest, json_t *run)
 	json_object_set(run, "guest", guest->hello.keys);
 }
 
-u64 guest_memory(const struct target *target)
+u64 guest_memory(const struct target *target, int gigabytes)
 {
-	u64 need = plan_memory(target->plan);
+	u64 need = plan_memory(target->plan, gigabytes);
 
 	return target->options->memory ?: need > LEAST_MEMORY ? need : LEAST_MEMORY;
 }

@@ -28,7 +28,7 @@ int guest_end(struct guest *guest, struct problem *problem);
 /* The guest's own words and QEMU's version, for run.json. */
 void guest_describe(const struct guest *guest, json_t *run);
 
-/* Memory that a plan's windows need, and what a guest has at least. */
-u64 guest_memory(const struct target *target);
+/* Memory for the plan's cases with 1G leaves, or for the others; as asked for, or what they need. */
+u64 guest_memory(const struct target *target, int gigabytes);
 
 #endif

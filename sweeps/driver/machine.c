@@ -25,6 +25,16 @@ static char *cpuinfo(const char *text, const char *key)
 	return strndup(at, strcspn(at, "\n"));
 }
 
+int machine_is_guest(void)
+{
+	char *text = read_text("/proc/cpuinfo"), *flags = text ? cpuinfo(text, "flags") : NULL;
+	int guest = flags && strstr(flags, " hypervisor");
+
+	free(flags);
+	free(text);
+	return guest;
+}
+
 static void add_text(json_t *object, const char *key, char *text)
 {
 	if (text && *text)
@@ -40,17 +50,14 @@ static void add_cpu(json_t *machine)
 		{ "vendor", "vendor_id" }, { "model_name", "model name" }, { "family", "cpu family" },
 		{ "model", "model" }, { "stepping", "stepping" }, { "microcode", "microcode" },
 	};
-	char *text = read_text("/proc/cpuinfo"), *flags;
+	char *text = read_text("/proc/cpuinfo");
 	json_t *cpu = json_object();
 	size_t i;
 
 	for (i = 0; text && i < TS_COUNT(fields); i++)
 		add_text(cpu, fields[i].name, cpuinfo(text, fields[i].key));
-	flags = text ? cpuinfo(text, "flags") : NULL;
-	if (flags)
-		json_object_set_new(cpu, "hypervisor", json_boolean(strstr(flags, " hypervisor")));
-	free(flags);
 	free(text);
+	json_object_set_new(cpu, "hypervisor", json_boolean(machine_is_guest()));
 	json_object_set_new(cpu, "online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	json_object_set_new(machine, "cpu", cpu);
 }

@@ -11,4 +11,7 @@
  */
 json_t *machine_describe(void);
 
+/* Does a hypervisor run above this kernel? CPUID.1:ECX[31], as /proc/cpuinfo shows it. */
+int machine_is_guest(void);
+
 #endif

@@ -23,6 +23,7 @@ struct loader {
 #define SEEN_REPEATS (1ULL << 40)
 #define SEEN_WHEN (1ULL << 41)
 #define SEEN_ON (1ULL << 42)
+#define SEEN_HOST (1ULL << 43)
 
 static char *next_line(char *buffer, int size, void *context)
 {
@@ -138,7 +139,34 @@ static u64 seen_bit(const char *name)
 		return SEEN_WHEN;
 	if (!strcmp(name, "on"))
 		return SEEN_ON;
+	if (!strcmp(name, "host"))
+		return SEEN_HOST;
 	return !strcmp(name, "repeats") ? SEEN_REPEATS : 1ULL << ts_key_find(name, strlen(name));
+}
+
+/* Mask of a comma-separated list of leaf sizes; 0 with *error filled. */
+static u32 host_pages(const char *list, struct ts_error *error)
+{
+	struct ts_sweep sweep;
+	u32 i, mask = 0;
+
+	ts_sweep_init(&sweep);
+	if (ts_sweep_set(&sweep, "guest", 5, list, strlen(list), error)) {
+		if (error->status == TS_UNKNOWN_VALUE)
+			error->hint = "host pages are 4k, 2m and 1g";
+		return 0;
+	}
+	for (i = 0; i < sweep.axis[TS_KEY_GUEST].n; i++)
+		mask |= 1u << sweep.axis[TS_KEY_GUEST].value[i];
+	return mask;
+}
+
+static int set_host(struct loader *loader, struct section *section, const char *list)
+{
+	struct ts_error error;
+
+	section->hosts = host_pages(list, &error);
+	return section->hosts ? 1 : bad_line(loader, "host:", error.word, "host pages are 4k, 2m and 1g");
 }
 
 /* libinih's callback; its result does not stop the parser, loader->failed keeps the first problem. */
@@ -158,12 +186,14 @@ static int on_key(void *context, const char *section_name, const char *name, con
 	section = enter_section(loader, section_name);
 	if (!section)
 		return 0;
-	if (loader->seen & seen_bit(name) && ts_key_find(name, strlen(name)) != TS_KEYS)
+	if (loader->seen & seen_bit(name) & ~(1ULL << TS_KEYS)) /* that bit: unknown keys */
 		return bad_line(loader, "duplicate key", name, "give a key once");
 	loader->seen |= seen_bit(name);
 	list = squeeze(value);
 	if (!strcmp(name, "when")) {
 		ok = set_when(loader, section, list);
+	} else if (!strcmp(name, "host")) {
+		ok = set_host(loader, section, list);
 	} else if (!strcmp(name, "on")) {
 		free(section->on);
 		section->on = xstrdup(list);
@@ -304,6 +334,19 @@ static int select_sections(struct plan *plan, u32 key, const struct ts_axis *wan
 	return 1;
 }
 
+static int override_host(struct plan *plan, const char *list, struct problem *p)
+{
+	struct ts_error error;
+	u32 mask = host_pages(list, &error);
+	size_t i;
+
+	if (!mask)
+		return problem_core(p, "--host", &error);
+	for (i = 0; i < plan->sections; i++)
+		plan->section[i].hosts = mask;
+	return 0;
+}
+
 int plan_override(struct plan *plan, const char *key, const char *list, struct problem *p)
 {
 	u32 k = ts_key_find(key, strlen(key));
@@ -312,6 +355,8 @@ int plan_override(struct plan *plan, const char *key, const char *list, struct p
 	char *where;
 	size_t i;
 
+	if (!strcmp(key, "host"))
+		return override_host(plan, list, p);
 	ts_sweep_init(&wanted);
 	if (ts_sweep_set(&wanted, key, strlen(key), list, strlen(list), &error)) {
 		where = xasprintf("--%s %s", key, list);
@@ -350,12 +395,13 @@ static int runs_on(const struct section *section, const char *target)
 }
 
 static void add_case(struct planned **list, size_t *count, const struct section *section,
-		     const struct ts_case *c, u64 repeat)
+		     const struct ts_case *c, const char *host, u64 repeat)
 {
 	if (!(*count & (*count + 1))) /* 0, 1, 3, 7, ...: full */
 		*list = xrealloc(*list, 2 * (*count + 1) * sizeof(**list));
 	(*list)[*count].section = section;
 	(*list)[*count].c = *c;
+	(*list)[*count].host = host;
 	(*list)[(*count)++].c.repeat = repeat;
 }
 
@@ -365,8 +411,9 @@ static int wants_phase(const struct section *section, const struct plan_filter *
 }
 
 static int add_section_cases(const struct plan *plan, const struct section *section,
-			     const struct plan_filter *filter, u64 repeat, struct planned **list,
-			     size_t *count, size_t *skipped, struct problem *p)
+			     const struct plan_filter *filter, const char *host, u64 repeat,
+			     struct planned **list, size_t *count, size_t *skipped,
+			     struct problem *p)
 {
 	struct ts_cursor cursor = { 0 };
 	struct ts_error error;
@@ -377,7 +424,7 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 	while ((found = ts_sweep_next(&section->sweep, &cursor, &c, &error))) {
 		if (found > 0) {
 			if (wants_phase(section, filter, c.phase))
-				add_case(list, count, section, &c, repeat);
+				add_case(list, count, section, &c, host, repeat);
 			continue;
 		}
 		if (section->overridden) {
@@ -392,14 +439,14 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 	return 0;
 }
 
-int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
-	       size_t *count, size_t *skipped, struct problem *p)
+/* All repetitions of all sections over one host page. */
+static int add_host_cases(const struct plan *plan, const struct plan_filter *filter, u64 page,
+			  struct planned **list, size_t *count, size_t *skipped, struct problem *p)
 {
+	const char *host = filter->chooses_host ? ts_page_names[page] : NULL;
 	u64 repeat, repeats = 1;
 	size_t i;
 
-	*list = NULL;
-	*count = *skipped = 0;
 	for (i = 0; i < plan->sections; i++)
 		if (plan->section[i].sweep.repeats > repeats)
 			repeats = plan->section[i].sweep.repeats;
@@ -408,20 +455,33 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 			const struct section *section = &plan->section[i];
 
 			if (repeat > section->sweep.repeats || !runs_on(section, filter->target) ||
-			    (section->when & ~filter->features))
+			    section->when & ~filter->features ||
+			    (host && section->hosts && !(section->hosts & 1u << page)))
 				continue;
-			if (add_section_cases(plan, section, filter, repeat, list, count, skipped,
-					      p)) {
-				free(*list);
-				*list = NULL;
+			if (add_section_cases(plan, section, filter, host, repeat, list, count,
+					      skipped, p))
 				return -EINVAL;
-			}
 		}
 	}
-	if (*count)
+	return 0;
+}
+
+int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
+	       size_t *count, size_t *skipped, struct problem *p)
+{
+	u64 page, pages = filter->chooses_host ? TS_PAGES : 1;
+	int result = 0;
+
+	*list = NULL;
+	*count = *skipped = 0;
+	for (page = 0; page < pages && !result; page++)
+		result = add_host_cases(plan, filter, page, list, count, skipped, p);
+	if (!result && *count)
 		return 0;
 	free(*list);
 	*list = NULL;
+	if (result)
+		return result;
 	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s%s", plan->name,
 		       filter->target,
 		       *skipped ? "; the axes given as options contradict each other" :
@@ -445,7 +505,7 @@ static u64 case_memory(const struct ts_case *c)
 	return WINDOW_START + regions * ts_page_size(TS_2M);
 }
 
-u64 plan_memory(const struct plan *plan)
+u64 plan_memory(const struct plan *plan, int gigabytes)
 {
 	u64 most = 0, bytes;
 	struct ts_cursor cursor;
@@ -457,7 +517,9 @@ u64 plan_memory(const struct plan *plan)
 	for (i = 0; i < plan->sections; i++) {
 		cursor.next = 0;
 		while ((found = ts_sweep_next(&plan->section[i].sweep, &cursor, &c, &error))) {
-			bytes = found > 0 ? case_memory(&c) : 0;
+			if (found < 0 || !(ts_case_needs(&c) & TS_GB_PAGES) != !gigabytes)
+				continue;
+			bytes = case_memory(&c);
 			if (bytes > most)
 				most = bytes;
 		}

@@ -9,6 +9,7 @@
  *   [NAME]                a section is one sweep: a list of values for each axis, and their product
  *   when = 1g             optional: the section is left out when the CPU lacks this feature
  *   on = tcg, kvm         optional: targets that run the section (all when absent)
+ *   host = 4k, 2m         optional: host pages, where the target chooses them (all when absent)
  *   op = none, invlpg, cr3
  *   guest = 2m
  *   repeats = 3
@@ -25,6 +26,7 @@ struct section {
 	char *name;
 	u32 when;     /* features (enum ts_feature) without which the section is left out */
 	char *on;     /* targets that run it, comma-separated; 0 for all */
+	u32 hosts;    /* 1 << enum ts_page: host pages; 0 for all */
 	int line;     /* where it starts in the file, for messages */
 	struct ts_sweep sweep;
 	u32 overridden; /* keys (1 << enum ts_key_id) that came from the command line */
@@ -42,7 +44,7 @@ void plan_free(struct plan *plan);
 
 /*
  * An option --KEY LIST. guest selects the sections that have one of its values (replacing the axis in all
- * when none has); every other key replaces its axis in all sections.
+ * when none has); every other key, and host, replaces its axis in all sections.
  */
 int plan_override(struct plan *plan, const char *key, const char *list, struct problem *problem);
 
@@ -50,6 +52,7 @@ int plan_override(struct plan *plan, const char *key, const char *list, struct p
 struct planned {
 	const struct section *section;
 	struct ts_case c;
+	const char *host; /* asked for; 0 when the target does not choose it */
 };
 
 /* What of a plan a target runs. */
@@ -57,10 +60,12 @@ struct plan_filter {
 	const char *target;
 	u32 features; /* enum ts_feature */
 	u32 phases;   /* 1 << enum ts_phase; others run only when an option asked for them */
+	int chooses_host;
 };
 
 /*
- * All cases in the order in which they run: repetition by repetition, section by section.
+ * All cases in the order in which they run: host page by host page (each is a guest of its own), repetition
+ * by repetition, section by section.
  * A contradictory combination is a problem; if it comes from an overridden axis it is only counted in
  * *skipped. Sections that are not for this target, or whose `when` is not within the features, are left
  * out, and so are phases outside the filter's. Caller frees *list.
@@ -68,8 +73,11 @@ struct plan_filter {
 int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *problem);
 
-/* Bytes of guest memory that the plan's windows need, for a guest image that starts them at 16 MiB. */
-u64 plan_memory(const struct plan *plan);
+/*
+ * Bytes of guest memory that the plan's windows need, for a guest image that starts them at 16 MiB: those of the cases
+ * with 1G leaves, or those of the others; 0 if there are none.
+ */
+u64 plan_memory(const struct plan *plan, int gigabytes);
 
 /* Names of the installed plans, sorted, 0 at the end; caller frees names and array. */
 char **plan_names(struct problem *problem);

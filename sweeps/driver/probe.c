@@ -2,10 +2,12 @@
 /* The probe table. */
 #include "probe.h"
 
+#include "machine.h"
 #include "qemu.h"
 #include "target.h"
 #include "util.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +41,39 @@ static enum probe_result look_image(const struct options *options, char *seen, s
 	return found ? PROBE_OK : PROBE_MISSING;
 }
 
+static enum probe_result look_kvm(const struct options *options, char *seen, size_t seen_size,
+				  char *remedy, size_t remedy_size)
+{
+	(void)options;
+	if (!access("/dev/kvm", R_OK | W_OK)) {
+		snprintf(seen, seen_size, "/dev/kvm");
+		return PROBE_OK;
+	}
+	if (errno == EACCES) {
+		snprintf(seen, seen_size, "/dev/kvm: no permission");
+		snprintf(remedy, remedy_size, "add your user to the group of /dev/kvm (usermod -aG kvm USER) and log in "
+					      "again, or run as root");
+		return PROBE_PROBLEM;
+	}
+	snprintf(seen, seen_size, "no /dev/kvm");
+	snprintf(remedy, remedy_size, "modprobe kvm_intel or kvm_amd; if that fails, switch on virtualization in the "
+				      "firmware, or nested virtualization on the host above; or --on user");
+	return PROBE_MISSING;
+}
+
+static enum probe_result look_bare_metal(const struct options *options, char *seen, size_t seen_size,
+					 char *remedy, size_t remedy_size)
+{
+	(void)options;
+	if (!machine_is_guest()) {
+		snprintf(seen, seen_size, "no hypervisor above this kernel");
+		return PROBE_OK;
+	}
+	snprintf(seen, seen_size, "this machine is a VM itself");
+	snprintf(remedy, remedy_size, "run on a physical machine; in a VM the true host page cannot be seen");
+	return PROBE_PROBLEM;
+}
+
 static enum probe_result look_gnuplot(const struct options *options, char *seen, size_t seen_size,
 				      char *remedy, size_t remedy_size)
 {
@@ -60,6 +95,8 @@ static enum probe_result look_gnuplot(const struct options *options, char *seen,
 const struct probe probes[] = {
 	{ "qemu", "QEMU, the machine that the guest image runs on", look_qemu },
 	{ "guest-image", "the bare-metal guest image", look_image },
+	{ "kvm", "KVM, which runs the guest image on the CPU itself", look_kvm },
+	{ "bare-metal", "whether a hypervisor runs above this kernel", look_bare_metal },
 	{ "gnuplot", "gnuplot, which draws the pictures", look_gnuplot },
 };
 const size_t probe_count = TS_COUNT(probes);

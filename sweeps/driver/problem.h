@@ -9,10 +9,10 @@
 enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,       /* something failed on the way; what was measured is kept */
-	EXIT_INPUT = 2,	       /* bad option, plan or file; nothing was changed */
+	EXIT_INPUT = 2,	       /* bad option, plan or file, or something missing; nothing was changed */
 	EXIT_FRACTURED = 3,    /* verdict: a selective flush costs what a full one costs */
 	EXIT_UNDECIDED = 4,    /* measured, but no verdict can be given; the reason is printed */
-	EXIT_REFUSED = 5,      /* the target cannot run or cannot be trusted here; the reason is printed */
+	EXIT_REFUSED = 5,      /* the target cannot be trusted here; the reason is printed */
 	EXIT_INTERRUPTED = 130 /* Ctrl-C or SIGTERM; what was measured is kept */
 };
 

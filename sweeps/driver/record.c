@@ -136,10 +136,10 @@ json_t *record_plan(const struct plan *plan)
 		ts_text_init(&text, line, sizeof(line));
 		ts_sweep_print(&text, &section->sweep);
 		json_array_append_new(sections,
-				      json_pack("{s:s, s:s, s:i, s:i, s:s*}", "name", section->name,
-						"sweep", line, "when", (int)section->when,
-						"overridden", (int)section->overridden, "on",
-						section->on));
+				      json_pack("{s:s, s:s, s:i, s:i, s:i, s:s*}", "name", section->name,
+						"sweep", line, "when", (int)section->when, "hosts",
+						(int)section->hosts, "overridden",
+						(int)section->overridden, "on", section->on));
 	}
 	return json_pack("{s:s, s:s, s:s, s:o}", "name", plan->name, "title", plan->title, "about",
 			 plan->about, "sections", sections);
@@ -164,14 +164,15 @@ int record_load_plan(const json_t *json, struct plan *plan, struct problem *p)
 	json_array_foreach(list, i, item) {
 		struct section *section = &plan->section[plan->sections++];
 		const char *sweep = "", *on = NULL;
-		int when = 0, overridden = 0;
+		int when = 0, hosts = 0, overridden = 0;
 
 		name = "";
-		json_unpack(item, "{s:s, s:s, s:i, s:i, s?s}", "name", &name, "sweep", &sweep, "when",
-			    &when, "overridden", &overridden, "on", &on);
+		json_unpack(item, "{s:s, s:s, s:i, s:i, s:i, s?s}", "name", &name, "sweep", &sweep, "when",
+			    &when, "hosts", &hosts, "overridden", &overridden, "on", &on);
 		section->name = xstrdup(name);
 		section->on = on ? xstrdup(on) : NULL;
 		section->when = when;
+		section->hosts = hosts;
 		section->overridden = overridden;
 		if (ts_sweep_parse(sweep, &section->sweep, &error)) {
 			problem_core(p, "run.json: sweep", &error);

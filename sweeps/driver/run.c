@@ -35,7 +35,7 @@ struct request {
 };
 
 enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
-       OPT_REPEATS, OPT_KEY };
+       OPT_HOST, OPT_REPEATS, OPT_KEY };
 
 static u64 parse_memory(const char *text, struct argp_state *state)
 {
@@ -81,6 +81,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 	case OPT_IMAGE: request->options.guest_image = arg; return 0;
 	case OPT_MEMORY: request->options.memory = parse_memory(arg, state); return 0;
 	case OPT_TIMEOUT: request->options.timeout = parse_seconds(arg, state); return 0;
+	case OPT_HOST: add_override(request, "host", arg, state); return 0;
 	case OPT_REPEATS: add_override(request, "repeats", arg, state); return 0;
 	case ARGP_KEY_ARG:
 		if (request->plan)
@@ -110,6 +111,7 @@ static const struct argp_option *run_options(void)
 		{ "timeout", OPT_TIMEOUT, "SECONDS", 0, "for one row (60)", 1 },
 		{ 0, 0, 0, 0, "Axes of the plan; LIST is values with commas between. guest selects the "
 			      "sections that have it, the others replace their axis in all sections:", 2 },
+		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g", 2 },
 		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 2 },
 	};
 	static struct argp_option all[TS_COUNT(fixed) + TS_KEYS + 1];
@@ -127,14 +129,13 @@ static const struct argp_option *run_options(void)
 
 /* ---- target ---- */
 
-/* The first probe of a target that is not ok, or 0; its findings in *p. */
-static const struct probe *missing_probe(const struct target_ops *ops, const struct options *options,
-					 struct problem *p)
+/* The first of some probes that is not ok, or 0; its findings in *p. */
+static const struct probe *missing_probe(const struct target_ops *ops, const char *const *id,
+					 const struct options *options, struct problem *p)
 {
 	char seen[256], remedy[256];
-	const char *const *id;
 
-	for (id = ops->probes; id && *id; id++) {
+	for (; id && *id; id++) {
 		const struct probe *probe = probe_find(*id);
 
 		seen[0] = remedy[0] = '\0';
@@ -158,11 +159,18 @@ static const struct target_ops *choose_target(const char *name, const struct opt
 		if (!ops)
 			problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them",
 				name);
-		return ops && !missing_probe(ops, options, p) ? ops : NULL;
+		return ops && !missing_probe(ops, ops->probes, options, p) ? ops : NULL;
 	}
-	for (i = 0; targets[i]; i++)
-		if (!missing_probe(targets[i], options, p))
-			return targets[i];
+	for (i = 0; targets[i]; i++) {
+		if (missing_probe(targets[i], targets[i]->probes, options, p) ||
+		    missing_probe(targets[i], targets[i]->prefer, options, p)) {
+			fprintf(stderr, "not on %s: %s\n", targets[i]->name,
+				strchr(p->text, ':') ? strchr(p->text, ':') + 2 : p->text);
+			continue;
+		}
+		fprintf(stderr, "on target %s: %s\n", targets[i]->name, targets[i]->claims);
+		return targets[i];
+	}
 	return NULL; /* *p tells what the last one lacks */
 }
 
@@ -284,12 +292,12 @@ static int check_pages(const struct run *run, struct problem *p)
 	return 0;
 }
 
-static int same_cell(const struct ts_case *a, const struct ts_case *b)
+static int same_cell(const struct planned *a, const struct planned *b)
 {
-	struct ts_case x = *a, y = *b;
+	struct ts_case x = a->c, y = b->c;
 
 	x.op = y.op = x.at = y.at = x.count = y.count = 0;
-	return !memcmp(&x, &y, sizeof(x));
+	return !memcmp(&x, &y, sizeof(x)) && a->host == b->host;
 }
 
 /* Announces the cell that starts at or lies around run->next, if the target wants to know. */
@@ -301,11 +309,11 @@ static int begin_cell(struct run *run, int opened, struct problem *p)
 
 	if (!run->target.ops->begin_cell)
 		return 0;
-	while (first && same_cell(&run->list[first - 1].c, &run->list[run->next].c))
+	while (first && same_cell(&run->list[first - 1], &run->list[run->next]))
 		first--;
 	if (first != run->next && !opened)
 		return 0;
-	while (end < run->count && same_cell(&run->list[end].c, &run->list[run->next].c))
+	while (end < run->count && same_cell(&run->list[end], &run->list[run->next]))
 		end++;
 	cases = xcalloc(end - first, sizeof(*cases));
 	for (i = first; i < end; i++)
@@ -323,7 +331,7 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 		.target = run->target.ops->name,
 		.accel = run->target.accel,
 		.cpu = run->target.cpu,
-		.host = "unknown",
+		.host = run->list[run->next].host ?: "unknown",
 		.host_how = "",
 		.c = *c,
 		.class = ts_ops[c->op].class,
@@ -398,7 +406,8 @@ static int skip_measured(struct run *run, const struct rows *rows, struct proble
 	size_t i;
 
 	for (i = 0; i < rows->count; i++)
-		if (i >= run->count || memcmp(&rows->row[i].c, &run->list[i].c, sizeof(struct ts_case)))
+		if (i >= run->count || memcmp(&rows->row[i].c, &run->list[i].c, sizeof(struct ts_case)) ||
+		    (run->list[i].host && strcmp(rows->row[i].host, run->list[i].host)))
 			return problem(p, EXIT_INPUT, "%s:%zu: row %zu is not the one that the plan has "
 				       "there; start a new run instead of --resume", rows->table.path, i + 2,
 				       i + 1);
@@ -411,6 +420,40 @@ static int interrupted_problem(const struct run *run, struct problem *p)
 	problem(p, EXIT_INTERRUPTED, "stopped; %zu of %zu rows are in %s; tlbscope run --resume %s goes on",
 		run->next, run->count, run->record.dir, run->record.dir);
 	return -EINTR;
+}
+
+/*
+ * A target that cannot be trusted here still shows why: its first control is measured, with few iterations, and
+ * kept as an invalid row.
+ */
+static int refuse(struct run *run, struct problem *p)
+{
+	char *why = run->target.refusal, refills[64] = "";
+	struct rows rows;
+	char *path;
+	int result;
+
+	run->target.refusal = NULL;
+	run->count = run->next < run->count ? run->next + 1 : run->count;
+	if (run->next < run->count && run->list[run->next].c.iterations > 5)
+		run->list[run->next].c.iterations = 5;
+	result = measure_all(run, p);
+	path = xasprintf("%s/rows.csv", run->record.dir);
+	if (!result && !rows_read(path, &rows, p)) {
+		const struct row *row = rows.count ? &rows.row[0] : NULL;
+
+		if (row && row->r.has_refills)
+			snprintf(refills, sizeof(refills), "; op %s refilled %llu of %llu leaves",
+				 ts_ops[row->c.op].name, row->r.refills, row->c.leaves);
+		rows_free(&rows);
+	}
+	free(path);
+	if (!result)
+		result = problem(p, EXIT_REFUSED, "target %s cannot be trusted here: %s%s; the rows are in "
+				 "%s, without a verdict", run->target.ops->name, why, refills,
+				 run->record.dir);
+	free(why);
+	return result;
 }
 
 /* From a started record to its end: open, list, measure, close. */
@@ -426,7 +469,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	if (result)
 		return result;
 	filter = (struct plan_filter){ run->target.ops->name, run->target.features,
-				       run->target.ops->phases };
+				       run->target.ops->phases, run->target.ops->chooses_host };
 	result = plan_cases(&run->plan, &filter, &run->list, &run->count, &run->skipped, p) ?:
 		 check_pages(run, p) ?:
 		 (old ? skip_measured(run, old, p) : 0) ?:
@@ -434,7 +477,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	if (!result && run->skipped)
 		fprintf(stderr, "%zu combinations contradict themselves and are left out\n", run->skipped);
 	if (!result)
-		result = measure_all(run, p);
+		result = run->target.refusal ? refuse(run, p) : measure_all(run, p);
 	if (result == -EINTR)
 		interrupted_problem(run, p);
 	if (run->target.state) {
@@ -472,8 +515,9 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 {
 	struct planned *list;
 	size_t count, skipped;
-	u64 need = plan_memory(&run->plan);
-	const struct plan_filter filter = { ops->name, ~0u, ops->phases };
+	u64 large = plan_memory(&run->plan, 1), other = plan_memory(&run->plan, 0);
+	u64 need = large > other ? large : other;
+	const struct plan_filter filter = { ops->name, ~0u, ops->phases, ops->chooses_host };
 	int result = plan_cases(&run->plan, &filter, &list, &count, &skipped, p);
 
 	if (result)
@@ -542,7 +586,9 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
 		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
-			 (missing_probe(run->target.ops, &request->options, p) ? -EINVAL : 0) ?:
+			 (missing_probe(run->target.ops, run->target.ops->probes, &request->options, p) ?
+				  -EINVAL :
+				  0) ?:
 			 record_continue(&run->record, &rows, run->target.ops->extra, p);
 	if (!result)
 		result = run_plan(run, &rows, p);

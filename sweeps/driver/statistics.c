@@ -2,15 +2,15 @@
 /*
  * Statistics of the driver.
  *
- * Medians, not means: a timer tick, a stolen time slice or an outer hypervisor's own flush makes single rounds
- * ten times as long, and says nothing about the flush that is looked at.
+ * Medians, not means: a timer tick, a stolen time slice or an outer hypervisor's own flush makes
+ * single rounds ten times as long, and says nothing about the flush that is looked at.
  *
- * The interval on F is a percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap,
- * 1993, ch. 13) over rounds. A round holds one sample of every condition, and rounds are drawn whole, so
- * that what a slow round has in common cancels. They are drawn in runs of BLOCK neighbours (moving-block
- * bootstrap, Künsch 1989), since rounds near each other in time resemble each other; single rounds
- * would give intervals that are too narrow. What an interval cannot cover: how another process, with
- * other physical pages and other neighbours, would come out.
+ * The interval on F is a percentile bootstrap (Efron and Tibshirani, An Introduction to the
+ * Bootstrap, 1993, ch. 13) over rounds. A round holds one sample of every condition, and rounds are
+ * drawn whole, so that what a slow round has in common cancels. They are drawn in runs of BLOCK
+ * neighbours (moving-block bootstrap, Künsch 1989), since rounds near each other in time resemble
+ * each other; single rounds would give intervals that are too narrow. What an interval cannot
+ * cover: how another process, with other physical pages and other neighbours, would come out.
  */
 #include "statistics.h"
 
@@ -54,8 +54,8 @@ double statistics_median(double *values, size_t n)
 }
 
 /*
- * Hoare's selection (algorithm 65, 1961): the k-th smallest ends up at k. Linear time, which a sort in each
- * of some thousand resamples would not be.
+ * Hoare's selection (algorithm 65, 1961): the k-th smallest ends up at k. Linear time, which a sort
+ * in each of some thousand resamples would not be.
  */
 static u32 select_u32(u32 *samples, long n, long k)
 {
@@ -93,7 +93,9 @@ double fracture_index(double selective, double none, double full)
 	return full == none ? NAN : (selective - none) / (full - none);
 }
 
-/* Draws n round numbers in runs of up to BLOCK neighbours; the last run wraps to the first round. */
+/*
+ * Draws n round numbers in runs of up to BLOCK neighbours; the last run wraps to the first round.
+ */
 static void draw(size_t *number, size_t n, u64 *state)
 {
 	size_t i, run, start;
@@ -152,4 +154,50 @@ void fracture_interval(const struct rounds *rounds, u64 seed, struct interval *f
 		f->value = f->low = f->high = NAN;
 	free(number);
 	free(scratch);
+}
+
+#define LEAST_RISE 1.0	/* cycles a line; second-level hits cost 4 and more everywhere */
+
+/* Is the step from one point to the next a rise? */
+static int rises(const struct reach_point *a, const struct reach_point *b)
+{
+	double spread = isnan(a->spread + b->spread) ? 0 : a->spread + b->spread;
+
+	return b->cycles - a->cycles >= (spread > LEAST_RISE ? spread : LEAST_RISE);
+}
+
+/* The cliff whose rises go from point low to point high. */
+static struct cliff make_cliff(const struct reach_point *point, size_t low, size_t high)
+{
+	double base = point[low].cycles, rise = point[high].cycles - base;
+	double spread = point[low].spread + point[high].spread;
+	struct cliff cliff = { .rise = rise };
+	size_t from = low, to = high;
+
+	while (point[from + 1].cycles < base + 0.25 * rise)
+		from++;
+	while (point[to - 1].cycles > base + 0.75 * rise)
+		to--;
+	cliff.from = point[from].lines;
+	cliff.to = point[to].lines;
+	if (!isnan(spread) && rise >= 2 * spread)
+		cliff.certainty = rise >= 5 * spread ? CLIFF_CLEAR : CLIFF_LIKELY;
+	return cliff;
+}
+
+size_t statistics_cliffs(const struct reach_point *point, size_t n, struct cliff *cliff,
+			 size_t room)
+{
+	size_t low, high, found = 0;
+
+	for (low = 0; low + 1 < n; low = high > low ? high : low + 1) {
+		for (high = low; high + 1 < n && rises(&point[high], &point[high + 1]);)
+			high++;
+		if (high == low)
+			continue;
+		if (found < room)
+			cliff[found] = make_cliff(point, low, high);
+		found++;
+	}
+	return found;
 }

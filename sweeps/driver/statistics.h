@@ -25,8 +25,8 @@ double statistics_median(double *values, size_t n);
 u32 statistics_median_u32(u32 *samples, size_t n);
 
 /*
- * Fracture index F = (selective - none) / (full - none): 0, the selective flush cost nothing that its control
- * does not cost; 1, it cost what a full flush costs. NAN when full and none are equal.
+ * Fracture index F = (selective - none) / (full - none): 0, the selective flush cost nothing that
+ * its control does not cost; 1, it cost what a full flush costs. NAN when full and none are equal.
  */
 double fracture_index(double selective, double none, double full);
 
@@ -37,10 +37,36 @@ struct rounds {
 };
 
 /*
- * F of the medians in *f, and full - none in *contrast, both with percentile bootstrap intervals. The same
- * rounds and seed give the same intervals. *f is NAN throughout when the contrast is zero.
+ * F of the medians in *f, and full - none in *contrast, both with percentile bootstrap intervals.
+ * The same rounds and seed give the same intervals. *f is NAN throughout when the contrast is zero.
  */
 void fracture_interval(const struct rounds *rounds, u64 seed, struct interval *f,
 		       struct interval *contrast);
+
+/* A point of a reach curve: net latency (the packed curve subtracted) of a set of so many lines. */
+struct reach_point {
+	double lines;
+	double cycles; /* a line */
+	double spread; /* half the range of its repeats; 0 for exact, NAN for a single one */
+};
+
+enum cliff_certainty { CLIFF_DOUBTFUL, CLIFF_LIKELY, CLIFF_CLEAR };
+
+/* Where a level of the TLB is full: it held `from` lines and no longer `to`. */
+struct cliff {
+	double from, to;
+	double rise; /* cycles a line, from plateau to plateau */
+	enum cliff_certainty certainty;
+};
+
+/*
+ * Finds the cliffs of a curve whose points come in ascending order of lines; returns how many there
+ * are, of which the first `room` are stored. A cliff is a run of rises of at least a cycle each
+ * (and beyond their spread); its range is where the middle half of the rise lies. certainty: clear
+ * when the rise is five times the spread of the two plateaus, likely when it is twice as much;
+ * doubtful otherwise, and for single measurements.
+ */
+size_t statistics_cliffs(const struct reach_point *point, size_t n, struct cliff *cliff,
+			 size_t room);
 
 #endif

@@ -27,6 +27,7 @@ struct target {
 	u32 features;		 /* enum ts_feature, known after open */
 	char *cpu;		 /* CPU that the cases run on, for the CSV; known after open */
 	const char *accel;	 /* CSV column accel */
+	char *refusal;		 /* why nothing here can be trusted; set by open, 0 if it can */
 	void *state;		 /* the target's own */
 };
 
@@ -35,6 +36,8 @@ struct target_ops {
 	const char *claims; /* one sentence: what its numbers are evidence of */
 	const char *cannot; /* one sentence: what they are not */
 	const char *const *probes; /* ids of the checks that have to be ok, 0 at the end */
+	const char *const *prefer; /* more that have to be ok before it is chosen unasked (may be 0) */
+	int chooses_host; /* the host page is an axis of its cases */
 	u32 phases; /* 1 << enum ts_phase: those that can tell something here; others only if asked for */
 	const char *const *extra;  /* names of its extra CSV columns, 0 at the end (may be 0) */
 
@@ -49,7 +52,7 @@ struct target_ops {
 			  struct problem *problem);
 	/*
 	 * Measures one case into row (c, r, op_va, host, host_how, extra and reasons; the caller fills the
-	 * rest). 0; -ENOTSUP: the target declined this case (reason in row->valid, no numbers);
+	 * rest, and host with the page that is asked for). 0; -ENOTSUP: the target declined this case (reason in row->valid, no numbers);
 	 * -EPIPE, -ETIMEDOUT: it died or hangs, the caller may open it again; -EINTR: interrupted.
 	 */
 	int (*measure)(struct target *target, const struct ts_case *c, struct row *row,
@@ -64,6 +67,6 @@ struct target_ops {
 extern const struct target_ops *const targets[];
 const struct target_ops *target_find(const char *name);
 
-extern const struct target_ops target_tcg;
+extern const struct target_ops target_kvm, target_tcg;
 
 #endif

@@ -16,11 +16,12 @@
 static int tcg_open(struct target *target, struct problem *p)
 {
 	struct guest *guest = xcalloc(1, sizeof(*guest));
+	u64 most = guest_memory(target, 1), other = guest_memory(target, 0);
 	struct qemu_config config = {
 		.accel = "tcg",
 		.cpu = target->options->cpu ?: "max",
 		.machine = "pc",
-		.memory = guest_memory(target),
+		.memory = most > other ? most : other, /* costs nothing until it is touched */
 	};
 	int result = guest_start(guest, target, &config, NULL, p);
 

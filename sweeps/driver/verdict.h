@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verdict over two cells: what one selective flush of an unrelated page does to cached translations of
- * small (4K) and of large (2M) guest pages.
+ * The verdict over two cells: what one selective flush of an unrelated page does to cached
+ * translations of small (4K) and of large (2M) guest pages.
  */
 #ifndef TS_VERDICT_H
 #define TS_VERDICT_H
@@ -9,12 +9,12 @@
 #include "statistics.h"
 
 /*
- * F of a cell counts as 0 when its whole interval is below VERDICT_INTACT_BELOW, as 1 when its whole interval
- * is above VERDICT_LOST_ABOVE, and is undecided between them and outside of VERDICT_LEAST..VERDICT_MOST. Each
- * bound leaves room for what is no flush: the kernel's work in the system call displaces some
- * entries (F up to 0.15 with 32 pages), and after a full flush the walker starts from colder tables than
- * after a selective one, so that an emptied TLB shows as little as 0.6. Beyond the outer bounds the call
- * did something else than dropping translations.
+ * F of a cell counts as 0 when its whole interval is below VERDICT_INTACT_BELOW, as 1 when its
+ * whole interval is above VERDICT_LOST_ABOVE, and is undecided between them and outside of
+ * VERDICT_LEAST..VERDICT_MOST. Each bound leaves room for what is no flush: the kernel's work in
+ * the system call displaces some entries (F up to 0.15 with 32 pages), and after a full flush the
+ * walker starts from colder tables than after a selective one, so that an emptied TLB shows as
+ * little as 0.6. Beyond the outer bounds the call did something else than dropping translations.
  */
 #define VERDICT_INTACT_BELOW 0.25
 #define VERDICT_LOST_ABOVE 0.5

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Target kvm: the guest image under KVM, one boot for each host page size. This is the experiment that the tool exists for.
+ *
+ * A row is evidence only if four things hold, and each is looked at, not assumed:
+ * - the guest's RAM really has the host page asked for: smaps of QEMU, and KVM's own counts of the pages
+ *   that it mapped (`backing`);
+ * - there is a second stage of paging (`shadow` without EPT or NPT) on a CPU that KVM does not emulate
+ *   (`emulated-cpu`, told by the time of a loop of two instructions);
+ * - the KVM host is not a guest itself, whose own backing nobody sees (`nested`);
+ * - the op itself stays in the guest (`op-exits`: SVM intercepts writes of CR4).
+ */
+#include "backing.h"
+#include "guest.h"
+#include "host_state.h"
+#include "machine.h"
+#include "target.h"
+#include "util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A native loop of two instructions takes 1 to 3 cycles an iteration, an emulated one thousands. */
+#define EMULATED_CYCLES 100
+#define FALLBACK_CPU "host,-arch-capabilities"
+#define FIRST_REGION 512 /* 4K pages: the first 2M hold the legacy VGA hole and ROMs, always small */
+
+enum { EXTRA_PAGES_4K, EXTRA_PAGES_2M, EXTRA_PAGES_1G, EXTRA_NX_SPLITS, EXTRA_BACKING, EXTRAS };
+static const char *const extra_names[EXTRAS + 1] = {
+	"pages_4k", "pages_2m", "pages_1g", "nx_lpage_splits", "backing", 0,
+};
+
+struct kvm {
+	struct guest guest;
+	struct backing backing;
+	int up;		/* a guest runs, on this backing: */
+	int gigabytes;	/* with memory for 1G leaves */
+	u64 host;	/* enum ts_page */
+	int failed[TS_PAGES][2]; /* a backing that could not be had (by gigabytes) is not tried twice */
+	const char *cpu; /* -cpu */
+	int cpu_retried, nested, shadow;
+	char extra[EXTRAS][32];
+	const char *extra_text[EXTRAS];
+};
+
+/* ---- what the host says ---- */
+
+/* Without EPT and NPT KVM shadows the guest's tables: one stage only. Neither parameter: not known, so not trusted. */
+static int is_shadow(void)
+{
+	char *ept = read_text("/sys/module/kvm_intel/parameters/ept");
+	char *npt = read_text("/sys/module/kvm_amd/parameters/npt");
+	const char *value = ept ? ept : npt;
+	int nested_paging = value && (*value == 'Y' || *value == '1');
+
+	free(ept);
+	free(npt);
+	return !nested_paging;
+}
+
+/* ---- KVM's statistics, by QMP (QEMU 7.1 and later) ---- */
+
+/* Value of a statistic in one provider's list; -1 if it is not there. */
+static json_int_t statistic(const json_t *list, const char *name)
+{
+	const char *found;
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+		found = json_string_value(json_object_get(item, "name"));
+		if (found && !strcmp(found, name) && json_is_integer(json_object_get(item, "value")))
+			return json_integer_value(json_object_get(item, "value"));
+	}
+	return -1;
+}
+
+/* The list of statistics of the VM or of its vCPU; 0 when QEMU has none. The caller owns *reply. */
+static json_t *statistics(struct kvm *kvm, const char *target, json_t **reply)
+{
+	struct problem ignored;
+	json_t *arguments = json_pack("{s:s}", "target", target), *item, *stats = NULL;
+	size_t i;
+
+	*reply = NULL;
+	if (qemu_command(&kvm->guest.qemu, "query-stats", arguments, reply, &ignored))
+		return NULL;
+	json_array_foreach(*reply, i, item)
+		if (!strcmp(json_string_value(json_object_get(item, "provider")) ?: "", "kvm"))
+			stats = json_object_get(item, "stats");
+	return stats;
+}
+
+/*
+ * Exits of the vCPU that are not the harness's: port access (the protocol), the host's interrupts, signals. -1 when
+ * unknown.
+ */
+static json_int_t op_exits(struct kvm *kvm)
+{
+	static const char *const others[] = { "io_exits", "mmio_exits", "irq_exits", "signal_exits",
+					      "halt_exits", "nmi_window_exits", "irq_window_exits" };
+	json_t *reply, *list = statistics(kvm, "vcpu", &reply);
+	json_int_t exits = list ? statistic(list, "exits") : -1, other;
+	size_t i;
+
+	for (i = 0; exits >= 0 && i < TS_COUNT(others); i++) {
+		other = statistic(list, others[i]);
+		exits -= other > 0 ? other : 0;
+	}
+	json_decref(reply);
+	return exits;
+}
+
+/* ---- verification of one row ---- */
+
+static void set_extra(struct kvm *kvm, int which, json_int_t value)
+{
+	snprintf(kvm->extra[which], sizeof(kvm->extra[which]), "%lld", (long long)value);
+	if (value < 0)
+		kvm->extra[which][0] = '\0';
+}
+
+/* 2M pages that the sets of a case need at least; on a host of such pages KVM has mapped as many. */
+static json_int_t regions(const struct ts_case *c)
+{
+	json_int_t n = c->guest == TS_2M ? (json_int_t)c->leaves : (json_int_t)(c->leaves + 511) / 512;
+
+	return c->guest == TS_1G ? 1 : n;
+}
+
+/* Do KVM's page counts agree with the host page? Unknown counts do not. */
+static int counts_agree(u64 host, const struct ts_case *c, json_int_t small, json_int_t large,
+			json_int_t giant)
+{
+	if (small < 0 || large < 0)
+		return 0;
+	switch (host) {
+	case TS_4K:
+		return small > 0 && !large && giant <= 0;
+	case TS_2M:
+		return large >= regions(c) && giant <= 0 && small <= FIRST_REGION;
+	}
+	return giant > 0 && small <= FIRST_REGION;
+}
+
+static void verify(struct kvm *kvm, const struct ts_case *c, struct row *row)
+{
+	json_t *reply, *list = statistics(kvm, "vm", &reply);
+	json_int_t small = list ? statistic(list, "pages_4k") : -1;
+	json_int_t large = list ? statistic(list, "pages_2m") : -1;
+	json_int_t giant = list ? statistic(list, "pages_1g") : -1;
+	char seen[32] = "";
+	int ok = backing_check(&kvm->backing, kvm->guest.qemu.pid, 1, seen, sizeof(seen)) == 1;
+
+	set_extra(kvm, EXTRA_PAGES_4K, small);
+	set_extra(kvm, EXTRA_PAGES_2M, large);
+	set_extra(kvm, EXTRA_PAGES_1G, giant);
+	set_extra(kvm, EXTRA_NX_SPLITS, list ? statistic(list, "nx_lpage_splits") : -1);
+	snprintf(kvm->extra[EXTRA_BACKING], sizeof(kvm->extra[EXTRA_BACKING]), "%.15s:%.15s",
+		 kvm->backing.how, seen);
+	json_decref(reply);
+	ok = ok && counts_agree(kvm->host, c, small, large, giant);
+	row->host_how = ok ? "verified" : "asked";
+	if (!ok)
+		row_reason(row, "backing");
+}
+
+/* ---- boots ---- */
+
+/*
+ * The vCPU on the last CPU that we may use, QEMU's other threads on the rest: a main loop that runs on the vCPU's CPU
+ * displaces its caches and TLB.
+ */
+static void pin(struct kvm *kvm, FILE *log)
+{
+	json_t *cpus = NULL;
+	struct problem ignored;
+	cpu_set_t allowed, one;
+	int last, thread = 0;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
+		return;
+	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &allowed); last--)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(last, &one);
+	CPU_CLR(last, &allowed);
+	if (!qemu_command(&kvm->guest.qemu, "query-cpus-fast", NULL, &cpus, &ignored))
+		thread = json_integer_value(json_object_get(json_array_get(cpus, 0), "thread-id"));
+	json_decref(cpus);
+	if (thread && !sched_setaffinity(thread, sizeof(one), &one) &&
+	    !sched_setaffinity(kvm->guest.qemu.pid, sizeof(allowed), &allowed))
+		fprintf(log, "driver: vCPU thread %d on CPU %d, QEMU's others elsewhere\n", thread, last);
+}
+
+static int shut_down(struct kvm *kvm, struct problem *p)
+{
+	int result = 0;
+
+	if (kvm->up)
+		result = guest_end(&kvm->guest, p);
+	kvm->up = 0;
+	backing_free(&kvm->backing);
+	return result;
+}
+
+/*
+ * On some hosts -cpu host kills QEMU at once (a software KVM without MSR 10AH: "failed to set MSR 0x10a"); without
+ * arch-capabilities it starts. The first death is in the log, the retry in run.json.
+ */
+static int start(struct kvm *kvm, struct target *target, struct problem *p)
+{
+	const char *more[] = { "-object", kvm->backing.object, 0 };
+	struct qemu_config config = {
+		.accel = "kvm", .cpu = kvm->cpu, .machine = "pc,memory-backend=ram",
+		.memory = kvm->backing.memory, .more = more,
+	};
+	int ended = 0, result = guest_start(&kvm->guest, target, &config, &ended, p);
+
+	if (result && result != -EINTR && !target->options->cpu && !kvm->cpu_retried &&
+	    strcmp(kvm->cpu, FALLBACK_CPU)) {
+		fprintf(target->log, "driver: QEMU with -cpu %s failed (%s); again with -cpu %s\n",
+			kvm->cpu, p->text, FALLBACK_CPU);
+		kvm->cpu_retried = 1;
+		kvm->cpu = config.cpu = FALLBACK_CPU;
+		result = guest_start(&kvm->guest, target, &config, &ended, p);
+	}
+	return result;
+}
+
+/* A guest on the host page and with the memory that a case wants; -ENOTSUP when there is no such backing. */
+static int boot(struct target *target, u64 host, int gigabytes, struct problem *p)
+{
+	struct kvm *kvm = target->state;
+	char seen[32] = "";
+	int result;
+
+	if (kvm->up && kvm->host == host && kvm->gigabytes == gigabytes)
+		return 0;
+	result = shut_down(kvm, p);
+	if (result)
+		return result;
+	if (kvm->failed[host][gigabytes])
+		return -ENOTSUP;
+	if (backing_choose(&kvm->backing, host, guest_memory(target, gigabytes), target->log, p)) {
+		kvm->failed[host][gigabytes] = 1;
+		fprintf(stderr, "\nhost page %s: %s; its rows are marked backing\n", ts_page_names[host],
+			p->text);
+		fprintf(target->log, "driver: host page %s: %s\n", ts_page_names[host], p->text);
+		return -ENOTSUP;
+	}
+	kvm->host = host;
+	kvm->gigabytes = gigabytes;
+	result = start(kvm, target, p);
+	if (result)
+		return result;
+	kvm->up = 1;
+	pin(kvm, target->log);
+	backing_check(&kvm->backing, kvm->guest.qemu.pid, 0, seen, sizeof(seen));
+	fprintf(target->log, "driver: host page %s by %s, %llu MiB; before: %s\n", ts_page_names[host],
+		kvm->backing.how, kvm->backing.memory >> 20, seen);
+	return 0;
+}
+
+/* ---- target_ops ---- */
+
+static int kvm_close(struct target *target, struct problem *p)
+{
+	struct kvm *kvm = target->state;
+	int result = shut_down(kvm, p);
+
+	host_state_restore();
+	free(kvm);
+	free(target->cpu);
+	target->state = NULL;
+	target->cpu = NULL;
+	return result;
+}
+
+static int kvm_open(struct target *target, struct problem *p)
+{
+	struct kvm *kvm = xcalloc(1, sizeof(*kvm));
+	double loop;
+	int result, i;
+
+	host_state_recover();
+	target->state = kvm;
+	target->accel = "kvm";
+	kvm->cpu = target->options->cpu ?: "host";
+	kvm->nested = machine_is_guest();
+	kvm->shadow = is_shadow();
+	for (i = 0; i < EXTRAS; i++)
+		kvm->extra_text[i] = kvm->extra[i];
+	result = boot(target, TS_4K, 0, p);
+	if (result) {
+		host_state_restore();
+		free(kvm);
+		target->state = NULL;
+		return result;
+	}
+	target->features = kvm->guest.hello.features;
+	target->cpu = xstrdup(hello_text(&kvm->guest.hello, "brand"));
+	loop = strtod(hello_text(&kvm->guest.hello, "loop_cycles"), NULL);
+	if (loop >= EMULATED_CYCLES)
+		target->refusal = xasprintf("this KVM emulates ring 0 (%.0f cycles for a loop of two instructions, "
+					    "1 to 3 on a CPU); run on a host whose KVM uses the CPU, or --on user",
+					    loop);
+	return 0;
+}
+
+static int kvm_measure(struct target *target, const struct ts_case *c, struct row *row,
+		       struct problem *p)
+{
+	struct kvm *kvm = target->state;
+	u64 host = TS_4K;
+	json_int_t before, after;
+	int result;
+
+	while (strcmp(ts_page_names[host], row->host))
+		host++;
+	row->host_how = "asked";
+	result = boot(target, host, !!(ts_case_needs(c) & TS_GB_PAGES), p);
+	if (result) {
+		if (result == -ENOTSUP)
+			row_reason(row, "backing");
+		return result;
+	}
+	before = op_exits(kvm);
+	result = link_measure(&kvm->guest.link, c, row, p);
+	if (result)
+		return result;
+	after = op_exits(kvm);
+	if (before >= 0 && after >= before) {
+		row->has_exits = 1;
+		row->exits = llround((double)(after - before) / c->iterations);
+		if (row->exits)
+			row_reason(row, "op-exits");
+	}
+	verify(kvm, c, row);
+	row->extra = kvm->extra_text;
+	if (kvm->nested)
+		row_reason(row, "nested");
+	if (kvm->shadow)
+		row_reason(row, "shadow");
+	if (strtod(hello_text(&kvm->guest.hello, "loop_cycles"), NULL) >= EMULATED_CYCLES)
+		row_reason(row, "emulated-cpu");
+	return 0;
+}
+
+static void kvm_describe(const struct target *target, json_t *run)
+{
+	const struct kvm *kvm = target->state;
+
+	guest_describe(&kvm->guest, run);
+	json_object_set_new(run, "kvm", json_pack("{s:b, s:b, s:s, s:b}", "nested", kvm->nested, "shadow",
+						  kvm->shadow, "cpu_model", kvm->cpu, "cpu_retried",
+						  kvm->cpu_retried));
+}
+
+static const char *const kvm_prefer[] = { "bare-metal", 0 };
+static const char *const kvm_probes[] = { "kvm", "qemu", "guest-image", 0 };
+
+const struct target_ops target_kvm = {
+	.name = "kvm",
+	.claims = "refills and cycles of this CPU over verified host pages: the whole experiment",
+	.cannot = "no verdict inside a VM (nested), without EPT or NPT (shadow), or on an emulating KVM",
+	.probes = kvm_probes,
+	.prefer = kvm_prefer,
+	.extra = extra_names,
+	.chooses_host = 1,
+	.phases = ~0u,
+	.open = kvm_open,
+	.measure = kvm_measure,
+	.close = kvm_close,
+	.describe = kvm_describe,
+};
