@@ -17,7 +17,7 @@ MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all guest run check bench figures install uninstall clean distclean help FORCE
+.PHONY: all guest static run check bench figures install uninstall clean distclean help FORCE
 
 unconfigured := help clean distclean
 ifneq ($(filter-out $(unconfigured),$(or $(MAKECMDGOALS),all)),)
@@ -55,8 +55,11 @@ endif
 ring0_sources := sweeps/core/passes.c sweeps/core/measure.c
 
 core_sources := $(wildcard sweeps/core/*.c)
-# main() of tlbscope-check, the program of its own that `make static` links.
+# tlbscope-check, the program of its own that `make static` links: target user without the libraries.
 check_main := sweeps/driver/check_main.c
+check_sources := $(check_main) $(wildcard sweeps/driver/user_*.c) \
+	$(addprefix sweeps/driver/,statistics.c verdict.c util.c problem.c) \
+	$(addprefix sweeps/core/,case.c expand.c op.c text.c)
 user_sources := $(filter-out $(check_main),$(wildcard sweeps/driver/*.c sweeps/model/*.c)) \
 	$(filter-out $(ring0_sources),$(core_sources))
 guest_sources := $(wildcard guest/*.S guest/*.c) $(core_sources)
@@ -107,6 +110,8 @@ all: $(program) guest $(data)
 
 guest: $(guest_data)
 
+static: build/bin/tlbscope-check
+
 run: all
 	@$(program) run $(ARGS)
 
@@ -123,6 +128,7 @@ check: $(asan_program) $(tests) guest $(data)
 help:
 	@echo "all        the program, the guest image and their data (default), in build/"
 	@echo "guest      the guest image only"
+	@echo "static     tlbscope-check: target user alone, one file without dependencies"
 	@echo "run        build, then: tlbscope run \$$(ARGS), e.g. make run ARGS='fracture --on tcg'"
 	@echo "check      all tests, under sanitizers; TESTS=PATTERN for some of them"
 	@echo "bench      median time of five runs of the plan fracture on tcg"
@@ -189,6 +195,11 @@ $(asan_program): $(asan_objects) build/stamp/asan-flags build/stamp/asan-link
 	@ln -sfn ../share build/asan/share
 	$(say) LINK $@
 	$(Q)$(CC) $(asan_flags) $(LDFLAGS) -o $@ $(asan_objects) $(LIBS)
+
+build/bin/tlbscope-check: $(check_sources:%=build/obj/%.o) build/stamp/user-flags
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(user_flags) $(LDFLAGS) -static -o $@ $(check_sources:%=build/obj/%.o) -lm
 
 build/asan/obj/tests/unit/%.o: tests/unit/% build/stamp/test-flags
 	@mkdir -p $(@D)

@@ -24,14 +24,15 @@ const struct ts_key ts_keys[TS_KEYS] = {
 			    .help = "1: leaves carry the global bit, CR4.PGE is on" },
 	[TS_KEY_PCID] = { "pcid", RANGE(0, 1, 0),
 			  .help = "1: CR4.PCIDE is on, the window has its own PCID" },
-	[TS_KEY_LEAVES] = { "leaves", RANGE(1, TS_MAX_LEAVES, 16),
-			    .help = "leaf entries that map the working set" },
+	[TS_KEY_LEAVES] = { "leaves", RANGE(1, TS_MAX_LEAVES, 16), .special = "fit",
+			    .help = "leaf entries that map the working set; fit: as many as touches and "
+				    "stride reach" },
 	[TS_KEY_TOUCHES] = { "touches", RANGE(0, TS_MAX_TOUCHES, 0),
 			     .help = "lines touched in each iteration; 0: one a leaf" },
 	[TS_KEY_STRIDE] = { "stride", RANGE(0, 1ULL << 30, 0),
 			    .help = "bytes between touches; 0: leaf size, or as far as touches fit" },
-	[TS_KEY_OFFSET] = { "offset", .kind = TS_KIND_OFFSET, .max = 4096 - TS_LINE,
-			    .standard = TS_OFFSET_SPREAD,
+	[TS_KEY_OFFSET] = { "offset", RANGE(0, 4096 - TS_LINE, TS_OFFSET_SPREAD),
+			    .special = "spread",
 			    .help = "of each touch in its 4K piece; spread: vary line and piece, so that "
 				    "neither cache sets nor TLB sets clash" },
 	[TS_KEY_FRAMES] = { "frames", WORDS(frames_names),
@@ -95,8 +96,13 @@ static enum ts_status parse_word(u32 key, const char *text, u32 length, u64 *val
 static enum ts_status parse_number(u32 key, const char *text, u32 length, u64 *value,
 				   struct ts_error *error)
 {
-	enum ts_status status = ts_number(text, length, value);
+	enum ts_status status;
 
+	if (ts_keys[key].special && ts_equal_n(text, length, ts_keys[key].special)) {
+		*value = ~0ULL;
+		return TS_OK;
+	}
+	status = ts_number(text, length, value);
 	if (status)
 		return ts_fail_n(error, status, text, length, ts_keys[key].name);
 	if (*value < ts_keys[key].min || *value > ts_keys[key].max)
@@ -130,12 +136,6 @@ enum ts_status ts_value_parse(u32 key, const char *text, u32 length, u64 *value,
 		return parse_word(key, text, length, value, error);
 	case TS_KIND_MIX:
 		return parse_mix(text, length, value, error);
-	case TS_KIND_OFFSET:
-		if (ts_equal_n(text, length, "spread")) {
-			*value = TS_OFFSET_SPREAD;
-			return TS_OK;
-		}
-		break;
 	case TS_KIND_NUMBER:
 		break;
 	}
@@ -158,14 +158,12 @@ void ts_value_print(struct ts_text *text, u32 key, u64 value)
 		ts_put(text, ":");
 		ts_put_number(text, ts_mix_leaves(value));
 		return;
-	case TS_KIND_OFFSET:
-		if (value == TS_OFFSET_SPREAD) {
-			ts_put(text, "spread");
-			return;
-		}
-		break;
 	case TS_KIND_NUMBER:
 		break;
+	}
+	if (ts_keys[key].special && value == ~0ULL) {
+		ts_put(text, ts_keys[key].special);
+		return;
 	}
 	ts_put_number(text, value);
 }
@@ -236,6 +234,13 @@ static enum ts_status finish_touches(struct ts_case *c, struct ts_error *error)
 	u64 size = ts_page_size(c->guest);
 	u64 grain = c->offset == TS_OFFSET_SPREAD ? 4095 : TS_LINE - 1;
 
+	if (c->leaves == TS_LEAVES_FIT) {
+		if (!c->touches || !c->stride)
+			return conflict(error, TS_KEY_LEAVES, "leaves=fit needs touches and stride");
+		c->leaves = c->stride > size ? c->touches : (c->touches - 1) * c->stride / size + 1;
+		if (c->leaves > TS_MAX_LEAVES)
+			return conflict(error, TS_KEY_LEAVES, "at most 16384 leaves");
+	}
 	if (!c->touches)
 		c->touches = c->leaves;
 	if (c->touches < c->leaves)

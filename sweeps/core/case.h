@@ -19,6 +19,7 @@ enum ts_access { TS_READ, TS_WRITE, TS_ACCESSES };
 enum ts_phase { TS_REFILL, TS_RETOUCH, TS_BOTH, TS_OP, TS_ACCESS, TS_PHASES };
 
 #define TS_OFFSET_SPREAD (~0ULL) /* offset=spread */
+#define TS_LEAVES_FIT (~0ULL)	 /* leaves=fit: as many as touches * stride reach */
 #define TS_MAX_LEAVES 16384	 /* twice 8192 lines, the longest sweep planned */
 #define TS_MAX_TOUCHES 16384
 #define TS_MAX_COUNT 512	 /* pages flushed one by one: one full page table */
@@ -31,7 +32,7 @@ struct ts_case {
 	u64 guest;    /* enum ts_page: leaf size of the window */
 	u64 global;   /* 1: leaves carry the global bit and CR4.PGE is on */
 	u64 pcid;     /* 1: CR4.PCIDE is on and the window lives under its own PCID */
-	u64 leaves;   /* leaf entries that map the working set */
+	u64 leaves;   /* leaf entries that map the working set; TS_LEAVES_FIT until derived */
 	u64 touches;  /* lines touched in each iteration; 0 until derived: one a leaf */
 	u64 stride;   /* bytes between touches; 0 until derived */
 	u64 offset;   /* byte offset of each touch in its page, or TS_OFFSET_SPREAD */
@@ -70,8 +71,7 @@ enum ts_key_id {
 enum ts_kind {
 	TS_KIND_WORD,	/* one of words[] */
 	TS_KIND_OP,	/* a name in ts_ops[] */
-	TS_KIND_NUMBER, /* min to max */
-	TS_KIND_OFFSET, /* spread, or a number */
+	TS_KIND_NUMBER, /* min to max, or the word special, which stands for ~0 */
 	TS_KIND_MIX,	/* none, or PAGE:LEAVES */
 };
 
@@ -79,6 +79,7 @@ struct ts_key {
 	const char *name;
 	enum ts_kind kind;
 	const char *const *words; /* TS_KIND_WORD: value i is words[i]; ends with 0 */
+	const char *special;	  /* TS_KIND_NUMBER: a word that is taken too, or 0 */
 	u64 min, max, standard;	  /* standard: value when the key is not given */
 	const char *help;
 };
@@ -134,7 +135,7 @@ void ts_case_print(struct ts_text *text, const struct ts_case *c);
 
 /*
  * Derives what was left open (touches: one a leaf; stride: the leaf size, or as far apart as
- * touches fit), brings keys that do not apply to their neutral value (at, count of an op
+ * touches fit; leaves=fit: as many as the touches reach), brings keys that do not apply to their neutral value (at, count of an op
  * without address; op of phase access) and refuses contradictions with TS_CONFLICT.
  */
 enum ts_status ts_case_finish(struct ts_case *c, struct ts_error *error);

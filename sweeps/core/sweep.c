@@ -61,9 +61,10 @@ enum ts_status ts_sweep_set(struct ts_sweep *sweep, const char *key, u32 key_len
 					 "at most 32 values for one axis");
 		axis.value[axis.n++] = value;
 	}
-	if (axis.n > 1 && (k == TS_KEY_TOUCHES || k == TS_KEY_STRIDE) && has_value(&axis, 0))
+	if (axis.n > 1 && (((k == TS_KEY_TOUCHES || k == TS_KEY_STRIDE) && has_value(&axis, 0)) ||
+			   (k == TS_KEY_LEAVES && has_value(&axis, TS_LEAVES_FIT))))
 		return ts_fail_n(error, TS_CONFLICT, key, key_length,
-				 "0 means derived from the other axes: list it alone");
+				 "0 and fit mean derived from the other axes: list it alone");
 	sweep->axis[k] = axis;
 	return TS_OK;
 }

@@ -27,7 +27,7 @@ void ts_sweep_init(struct ts_sweep *sweep);
 
 /*
  * Replaces one axis by the comma-separated list[0..length); key is one of ts_keys[] or "repeats". A value stands
- * once; 0 of touches and stride, which means derived, stands alone (it could repeat another value).
+ * once; 0 of touches and stride and fit of leaves, which mean derived, stand alone (it could repeat another value).
  */
 enum ts_status ts_sweep_set(struct ts_sweep *sweep, const char *key, u32 key_length,
 			    const char *list, u32 length, struct ts_error *error);

@@ -90,7 +90,7 @@ void guest_describe(const struct guest *guest, json_t *run)
 
 u64 guest_memory(const struct target *target, int gigabytes)
 {
-	u64 need = plan_memory(target->plan, gigabytes);
+	u64 need = plan_memory(target->plan, target->ops->name, gigabytes);
 
 	return target->options->memory ?: need > LEAST_MEMORY ? need : LEAST_MEMORY;
 }

@@ -269,7 +269,7 @@ static void find_f(const struct rows *rows, struct cell *cell)
 	for (i = 0; i < cell->selective->n; i++) {
 		const struct row *row = cell->selective->row[i];
 
-		f = f_of_repeat(cell, row->c.repeat);
+		f = row_has_reason(row, "no-contrast") ? NAN : f_of_repeat(cell, row->c.repeat);
 		if (isnan(f))
 			continue;
 		low = bound(rows, row, "f_low", f);
@@ -343,7 +343,7 @@ void cells_free(struct cells *cells)
 
 /* ---- verdict ---- */
 
-/* The cell of a leaf size that a verdict rests on: plain pages, one touch a leaf or more. */
+/* The cell of a leaf size that a verdict rests on: plain pages, 16 or more of them. */
 static const struct cell *verdict_cell(const struct cells *cells, u64 phase, const char *host, u64 guest)
 {
 	size_t i;
@@ -352,10 +352,42 @@ static const struct cell *verdict_cell(const struct cells *cells, u64 phase, con
 		const struct row *key = cells->cell[i].key;
 
 		if (key->c.phase == phase && key->c.guest == guest && !key->c.mix && !key->c.global &&
-		    !strcmp(key->host, host) && (phase != TS_REFILL || key->c.leaves >= 16))
+		    !strcmp(key->host, host) && key->c.leaves >= 16)
 			return &cells->cell[i];
 	}
 	return NULL;
+}
+
+/* A sentence for the first reason of a list that is explained; the list itself if none is. */
+static const char *explain(const char *reasons)
+{
+	static const struct {
+		const char *reason, *sentence;
+	} known[] = {
+		{ "control-missing", "no verdict: a control is missing (op none, a selective and a full flush)" },
+		{ "control-none", "no verdict: the control without a flush lost entries, so losses are not the "
+				  "flush's" },
+		{ "control-full", "no verdict: a full flush did not empty the set, so the set was not all cached" },
+		{ "shadow", "no verdict: KVM uses shadow paging here, there is no second stage to look at" },
+		{ "nested", "no verdict: the KVM host is a VM itself, the true host page cannot be seen" },
+		{ "emulated-cpu", "no verdict: an emulated CPU" },
+		{ "backing", "no verdict: the host page is not the one that was asked for, or was not verified" },
+		{ "twin", "no verdict: a flush was not seen to work" },
+		{ "op-exits", "no verdict: the flush leaves the guest, so the hypervisor has its part in it" },
+		{ "no-contrast", "no verdict: a full flush costs no more than no flush, by more than noise (small set, "
+				 "or system calls that empty the TLB: PTI without PCID)" },
+		{ "unstable", "no verdict: the interval of F did not get narrow in time; try again on a quiet machine" },
+		{ "migrated", "no verdict: the process was moved to another CPU" },
+		{ "no-huge-page", "no verdict: no 2M pages could be had; allow THP (madvise) or reserve a pool" },
+	};
+	struct row row = { .valid = "" };
+	size_t i;
+
+	snprintf(row.valid, sizeof(row.valid), "%s", reasons);
+	for (i = 0; i < TS_COUNT(known); i++)
+		if (row_has_reason(&row, known[i].reason))
+			return known[i].sentence;
+	return reasons;
 }
 
 enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *host, const char **why)
@@ -379,7 +411,7 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 		return VERDICT_UNDECIDED;
 	}
 	if (strcmp(small->valid, "ok") || strcmp(large->valid, "ok")) {
-		*why = strcmp(small->valid, "ok") ? small->valid : large->valid;
+		*why = explain(strcmp(small->valid, "ok") ? small->valid : large->valid);
 		return VERDICT_UNDECIDED;
 	}
 	verdict = verdict_of(&small->f, &large->f);

@@ -62,11 +62,10 @@ static void print_values(const struct ts_key *key)
 	case TS_KIND_MIX:
 		printf("none or PAGE:LEAVES, e.g. 2m:8");
 		break;
-	case TS_KIND_OFFSET:
-		printf("spread or 0 to %llu", key->max);
-		break;
 	case TS_KIND_NUMBER:
 		printf("%llu to %llu", key->min, key->max);
+		if (key->special)
+			printf(", or %s", key->special);
 		break;
 	}
 }

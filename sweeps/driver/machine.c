@@ -25,14 +25,23 @@ static char *cpuinfo(const char *text, const char *key)
 	return strndup(at, strcspn(at, "\n"));
 }
 
-int machine_is_guest(void)
+int machine_has_flag(const char *flag)
 {
 	char *text = read_text("/proc/cpuinfo"), *flags = text ? cpuinfo(text, "flags") : NULL;
-	int guest = flags && strstr(flags, " hypervisor");
+	char *save = NULL, *word;
+	int found = 0;
 
+	for (word = flags ? strtok_r(flags, " ", &save) : NULL; word && !found;
+	     word = strtok_r(NULL, " ", &save))
+		found = !strcmp(word, flag);
 	free(flags);
 	free(text);
-	return guest;
+	return found;
+}
+
+int machine_is_guest(void)
+{
+	return machine_has_flag("hypervisor");
 }
 
 static void add_text(json_t *object, const char *key, char *text)

@@ -11,6 +11,9 @@
  */
 json_t *machine_describe(void);
 
+/* Is a word among the CPU flags of /proc/cpuinfo? */
+int machine_has_flag(const char *flag);
+
 /* Does a hypervisor run above this kernel? CPUID.1:ECX[31], as /proc/cpuinfo shows it. */
 int machine_is_guest(void);
 

@@ -505,7 +505,7 @@ static u64 case_memory(const struct ts_case *c)
 	return WINDOW_START + regions * ts_page_size(TS_2M);
 }
 
-u64 plan_memory(const struct plan *plan, int gigabytes)
+u64 plan_memory(const struct plan *plan, const char *target, int gigabytes)
 {
 	u64 most = 0, bytes;
 	struct ts_cursor cursor;
@@ -515,6 +515,8 @@ u64 plan_memory(const struct plan *plan, int gigabytes)
 	int found;
 
 	for (i = 0; i < plan->sections; i++) {
+		if (!runs_on(&plan->section[i], target))
+			continue;
 		cursor.next = 0;
 		while ((found = ts_sweep_next(&plan->section[i].sweep, &cursor, &c, &error))) {
 			if (found < 0 || !(ts_case_needs(&c) & TS_GB_PAGES) != !gigabytes)

@@ -74,10 +74,10 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 	       size_t *count, size_t *skipped, struct problem *problem);
 
 /*
- * Bytes of guest memory that the plan's windows need, for a guest image that starts them at 16 MiB: those of the cases
+ * Bytes of guest memory that the plan's windows on a target need, for a guest image that starts them at 16 MiB: those of the cases
  * with 1G leaves, or those of the others; 0 if there are none.
  */
-u64 plan_memory(const struct plan *plan, int gigabytes);
+u64 plan_memory(const struct plan *plan, const char *target, int gigabytes);
 
 /* Names of the installed plans, sorted, 0 at the end; caller frees names and array. */
 char **plan_names(struct problem *problem);

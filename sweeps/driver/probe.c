@@ -74,6 +74,19 @@ static enum probe_result look_bare_metal(const struct options *options, char *se
 	return PROBE_PROBLEM;
 }
 
+static enum probe_result look_syscalls(const struct options *options, char *seen, size_t seen_size,
+				       char *remedy, size_t remedy_size)
+{
+	(void)options;
+	if (!machine_has_flag("pti") || machine_has_flag("pcid")) {
+		snprintf(seen, seen_size, "system calls leave the TLB alone");
+		return PROBE_OK;
+	}
+	snprintf(seen, seen_size, "every system call empties the TLB (PTI without PCID)");
+	snprintf(remedy, remedy_size, "measure on a CPU or VM type with PCID; --on user shows what can be seen");
+	return PROBE_PROBLEM;
+}
+
 static enum probe_result look_gnuplot(const struct options *options, char *seen, size_t seen_size,
 				      char *remedy, size_t remedy_size)
 {
@@ -97,6 +110,7 @@ const struct probe probes[] = {
 	{ "guest-image", "the bare-metal guest image", look_image },
 	{ "kvm", "KVM, which runs the guest image on the CPU itself", look_kvm },
 	{ "bare-metal", "whether a hypervisor runs above this kernel", look_bare_metal },
+	{ "syscall-flush", "whether system calls themselves flush the TLB", look_syscalls },
 	{ "gnuplot", "gnuplot, which draws the pictures", look_gnuplot },
 };
 const size_t probe_count = TS_COUNT(probes);

@@ -515,7 +515,8 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 {
 	struct planned *list;
 	size_t count, skipped;
-	u64 large = plan_memory(&run->plan, 1), other = plan_memory(&run->plan, 0);
+	u64 large = plan_memory(&run->plan, ops->name, 1);
+	u64 other = plan_memory(&run->plan, ops->name, 0);
 	u64 need = large > other ? large : other;
 	const struct plan_filter filter = { ops->name, ~0u, ops->phases, ops->chooses_host };
 	int result = plan_cases(&run->plan, &filter, &list, &count, &skipped, p);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Target user: an ordinary process on the CPU at hand, where the kernel's own flushes are the ops and time is the
- * measure. Needs no privileges, no second machine and no counters, and sees what the user's own programs see.
+ * Target user: an ordinary process on the CPU at hand, where the kernel's own flushes are the ops
+ * and time is the measure. Needs no privileges, no second machine and no counters, and sees what
+ * the user's own programs see.
  *
- * user_ops.c says which system calls flush and why, user_measure.c why the timing is valid and what can break it,
- * user_host.c how the host's page size is inferred. This file fits them to the driver. It has no perf
- * counters of the process.
+ * user_ops.c says which system calls flush and why, user_measure.c why the timing is valid and what
+ * can break it, user_host.c how the host's page size is inferred. This file fits them to the
+ * driver. It has no perf counters of the process.
  */
 #include "target.h"
 
@@ -18,8 +19,10 @@
 #include <string.h>
 
 /*
- * guest_how      how the window's pages were had: 4k thp collapse hugetlb; "thp>mixed" if smaps said so afterwards
- * flush_seen     what the tracepoint tlb:tlb_flush saw of one call: pages:N full nothing; unverified without it
+ * guest_how      how the window's pages were had: 4k thp collapse hugetlb; "thp>mixed" if smaps
+ *                said so afterwards
+ * flush_seen     what the tracepoint tlb:tlb_flush saw of one call: pages:N full nothing;
+ *                unverified without it
  * op_cycles      of the system call, median
  * f f_low f_high fracture index with its 95 % interval; empty for the references that it is made of
  * rounds         that the medians are over (iterations is the least number)
@@ -71,10 +74,12 @@ static void log_system(const struct target *target, const struct state *state)
 	log_line(target, "tracepoint tlb:tlb_flush %s", user->trace.fd >= 0 ? "is read" :
 		 "cannot be read, rows say unverified; remedy: run as root with tracefs mounted");
 	if (user->system.kernel == USER_KERNEL_ENTRY_FLUSHES)
-		log_line(target, "the kernel uses PTI without PCID: every system call empties the TLB, "
-			 "so that rows will say no-contrast");
+		log_line(target,
+			 "the kernel uses PTI without PCID: every system call empties the TLB, so "
+			 "that rows will say no-contrast");
 	if (user->system.kernel == USER_KERNEL_FLUSHES_PCID)
-		log_line(target, "the kernel uses PTI and PCID without INVPCID: it turns every one-page "
+		log_line(target,
+			 "the kernel uses PTI and PCID without INVPCID: it turns every one-page "
 			 "flush into a full one");
 	log_line(target, "host page %s: %s", state->host.host, state->host.why);
 }
@@ -228,11 +233,11 @@ static json_t *describe_host(const struct user_host *host)
 
 	if (host->regions)
 		json_object_update_new(
-			object, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "share_4k",
-					  host->share_4k, "share_2m", host->share_2m, "share_middle",
-					  host->share_middle, "cycles_packed", host->packed,
-					  "cycles_4k_pages", host->small, "cycles_2m_pages",
-					  host->large));
+			object,
+			json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "share_4k", host->share_4k,
+				  "share_2m", host->share_2m, "share_middle", host->share_middle,
+				  "cycles_packed", host->packed, "cycles_4k_pages", host->small,
+				  "cycles_2m_pages", host->large));
 	return object;
 }
 
@@ -253,18 +258,22 @@ static void user_target_describe(const struct target *target, json_t *run)
 			  kernels[system->kernel], "ceiling", (json_int_t)system->ceiling,
 			  "ceiling_how", system->ceiling_read ? "read" : "assumed", "thp",
 			  system->thp, "thp_disabled_by_prctl", system->thp_disabled, "pinned_cpu",
-			  state->user.pin.cpu, "tracepoint", state->user.trace.fd >= 0, "host_check",
-			  describe_host(&state->host)));
+			  state->user.pin.cpu, "tracepoint", state->user.trace.fd >= 0,
+			  "host_check", describe_host(&state->host)));
 }
 
 static const char *const user_probes[] = { 0 };
 
+static const char *const user_prefer[] = { "syscall-flush", 0 };
+
 const struct target_ops target_user = {
 	.name = "user",
 	.claims = "cycles of this machine's CPU, as an ordinary process sees it",
-	.cannot = "no counters and no choice of host pages: a lost translation shows only as time, and what backs "
-		  "this machine's memory is inferred from time as well",
+	.cannot = "no counters and no choice of host pages: a lost translation shows only as time, "
+		  "and what backs this machine's memory is inferred from time as well",
 	.probes = user_probes,
+	.prefer = user_prefer,
+	.phases = 1 << TS_RETOUCH,
 	.extra = extra_names,
 	.open = user_target_open,
 	.begin_cell = user_target_begin_cell,
