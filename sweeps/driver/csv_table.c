@@ -14,6 +14,7 @@ struct reader {
 	struct problem *problem;
 	int failed;
 	size_t number; /* of the line being read */
+	size_t feeds;  /* line feeds inside its fields */
 	char **field;
 	size_t fields;
 };
@@ -30,8 +31,11 @@ static void on_field(void *bytes, size_t length, void *context)
 {
 	struct reader *reader = context;
 	char *text = xcalloc(1, length + 1);
+	size_t i;
 
 	memcpy(text, bytes, length);
+	for (i = 0; i < length; i++)
+		reader->feeds += text[i] == '\n';
 	if (strlen(text) != length)
 		fail(reader, "a NUL byte in a field");
 	reader->field = xrealloc(reader->field, (reader->fields + 1) * sizeof(char *));
@@ -60,11 +64,14 @@ static void on_line(int terminator, void *context)
 		table->columns = reader->fields;
 	} else {
 		table->line = xrealloc(table->line, (table->lines + 1) * sizeof(char **));
+		table->number = xrealloc(table->number, (table->lines + 1) * sizeof(size_t));
+		table->number[table->lines] = reader->number;
 		table->line[table->lines++] = reader->field;
 	}
 	reader->field = NULL;
 	reader->fields = 0;
-	reader->number++;
+	reader->number += 1 + reader->feeds;
+	reader->feeds = 0;
 }
 
 /* Whole file in memory; finished_size and unfinished are set. */
@@ -75,7 +82,8 @@ static char *read_bytes(struct csv_table *table, struct problem *p)
 	size_t size = 0, n;
 
 	if (!file) {
-		problem(p, EXIT_INPUT, "%s: %s", table->path, strerror(errno));
+		problem(p, EXIT_INPUT, "%s: %s; name a run directory or its rows.csv", table->path,
+			strerror(errno));
 		return NULL;
 	}
 	do {
@@ -130,6 +138,7 @@ void csv_table_free(struct csv_table *table)
 		drop_fields(table->line[--table->lines], table->columns);
 	drop_fields(table->header, table->columns);
 	free(table->line);
+	free(table->number);
 	free(table->path);
 	memset(table, 0, sizeof(*table));
 }

@@ -12,6 +12,7 @@ struct csv_table {
 	size_t columns, lines; /* lines: those behind the header */
 	char **header;	       /* columns texts */
 	char ***line;	       /* lines * columns texts */
+	size_t *number;	       /* of each line in the file, from 1 (fields may hold line feeds) */
 	long long finished_size; /* bytes up to the end of the last whole line */
 	int unfinished;	       /* bytes behind it were left out (a writer was killed) */
 };

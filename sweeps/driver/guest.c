@@ -67,12 +67,20 @@ int guest_start(struct guest *guest, const struct target *target, struct qemu_co
 	return result ? give_up(guest, result, ended, p) : 0;
 }
 
+int guest_measure(struct guest *guest, const struct ts_case *c, struct row *row, struct problem *p)
+{
+	int result = link_measure(&guest->link, c, row, p);
+
+	guest->broken = result == -EPIPE || result == -ETIMEDOUT;
+	return result;
+}
+
 int guest_end(struct guest *guest, struct problem *p)
 {
-	int marked = !link_end(&guest->link), clean;
+	int marked = !guest->broken && !link_end(&guest->link), clean;
 	char how[64];
 
-	qemu_end(&guest->qemu, marked ? 5.0 : 0);
+	qemu_end(&guest->qemu, marked ? 5.0 : guest->broken ? 0.2 : 0);
 	clean = WIFEXITED(guest->qemu.status) && WEXITSTATUS(guest->qemu.status) == QEMU_CLEAN_EXIT;
 	if (!marked || !clean)
 		problem(p, EXIT_FAILED, "the guest did not end cleanly (%s marker, QEMU: %s); see log.txt",

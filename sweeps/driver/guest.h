@@ -13,6 +13,7 @@ struct guest {
 	struct hello hello;
 	char *version; /* QEMU's */
 	char *by_hand; /* command line for a person */
+	int broken;    /* it died or hangs: do not wait for its end */
 };
 
 /*
@@ -21,6 +22,10 @@ struct guest {
  */
 int guest_start(struct guest *guest, const struct target *target, struct qemu_config *config,
 		int *ended, struct problem *problem);
+
+/* As target_ops.measure(). */
+int guest_measure(struct guest *guest, const struct ts_case *c, struct row *row,
+		  struct problem *problem);
 
 /* Says end, waits for marker and clean exit, frees everything. 0 or -EPIPE with *problem. */
 int guest_end(struct guest *guest, struct problem *problem);

@@ -174,7 +174,7 @@ static int better_selective(const struct outcome *a, const struct outcome *b)
 {
 	const struct ts_case *x = &a->row[0]->c, *y = b ? &b->row[0]->c : NULL;
 
-	if (a->row[0]->class != TS_CLASS_SELECTIVE || !unrelated_rank(a))
+	if (a->row[0]->class != TS_CLASS_SELECTIVE || !unrelated_rank(a) || isnan(outcome_value(a)))
 		return 0;
 	if (!y || x->op != y->op)
 		return !y || x->op < y->op;
@@ -205,6 +205,8 @@ static void pick(struct cell *cell)
 	for (i = 0; i < cell->outcomes; i++) {
 		const struct outcome *o = &cell->outcome[i];
 
+		if (isnan(outcome_value(o)))
+			continue;
 		if (!cell->none && is_none(o, cell))
 			cell->none = o;
 		if (!cell->full && is_full_control(o->row[0]))

@@ -47,38 +47,15 @@ static int list_ops(struct problem *p)
 	return 0;
 }
 
-static void print_values(const struct ts_key *key)
-{
-	size_t i;
-
-	switch (key->kind) {
-	case TS_KIND_WORD:
-		for (i = 0; key->words[i]; i++)
-			printf("%s%s", i ? " " : "", key->words[i]);
-		break;
-	case TS_KIND_OP:
-		printf("see tlbscope list ops");
-		break;
-	case TS_KIND_MIX:
-		printf("none or PAGE:LEAVES, e.g. 2m:8");
-		break;
-	case TS_KIND_NUMBER:
-		printf("%llu to %llu", key->min, key->max);
-		if (key->special)
-			printf(", or %s", key->special);
-		break;
-	}
-}
-
 static int list_axes(struct problem *p)
 {
-	size_t i;
+	char values[128];
+	u32 i;
 
 	(void)p;
 	for (i = 0; i < TS_KEYS; i++) {
-		printf("%-11s %s\n%-11s values: ", ts_keys[i].name, ts_keys[i].help, "");
-		print_values(&ts_keys[i]);
-		printf("\n");
+		axis_values(i, values, sizeof(values));
+		printf("%-11s %s\n%-11s values: %s\n", ts_keys[i].name, ts_keys[i].help, "", values);
 	}
 	return 0;
 }

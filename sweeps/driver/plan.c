@@ -2,6 +2,7 @@
 /* Plan files, and the list of cases that a plan stands for. */
 #include "plan.h"
 
+#include "expand.h"
 #include "util.h"
 
 #include <dirent.h>
@@ -17,7 +18,7 @@ struct loader {
 	struct plan *plan;
 	struct problem *problem;
 	FILE *file;
-	int line, failed;
+	int line, failed; /* failed: line of the first problem */
 	u64 seen; /* keys of the current section: 1 << enum ts_key_id, and the three below */
 };
 #define SEEN_REPEATS (1ULL << 40)
@@ -31,7 +32,7 @@ static char *next_line(char *buffer, int size, void *context)
 	char *line = fgets(buffer, size, loader->file);
 
 	if (line && (int)strlen(line) >= LINE_LIMIT && !loader->failed) {
-		loader->failed = 1;
+		loader->failed = loader->line + 1;
 		problem(loader->problem, EXIT_INPUT, "%s:%d: line longer than %d characters; use a "
 			"second section", loader->plan->path, loader->line + 1, LINE_LIMIT);
 	}
@@ -44,7 +45,7 @@ static int bad_line(struct loader *loader, const char *what, const char *word, c
 	if (!loader->failed)
 		problem(loader->problem, EXIT_INPUT, "%s:%d: %s \"%s\"; %s", loader->plan->path,
 			loader->line, what, word, remedy);
-	loader->failed = 1;
+	loader->failed = loader->failed ?: loader->line;
 	return 0;
 }
 
@@ -128,7 +129,7 @@ static int set_axis(struct loader *loader, struct section *section, const char *
 	where = xasprintf("%s:%d: %s", loader->plan->path, loader->line, name);
 	if (!loader->failed)
 		problem_core(loader->problem, where, &error);
-	loader->failed = 1;
+	loader->failed = loader->failed ?: loader->line;
 	free(where);
 	return 0;
 }
@@ -142,6 +143,25 @@ static u64 seen_bit(const char *name)
 	if (!strcmp(name, "host"))
 		return SEEN_HOST;
 	return !strcmp(name, "repeats") ? SEEN_REPEATS : 1ULL << ts_key_find(name, strlen(name));
+}
+
+static int set_on(struct loader *loader, struct section *section, const char *list)
+{
+	/* All that there can be: a plan may name one that this build does not have. */
+	static const char *const names[] = { "kvm", "module", "user", "tcg", "model" };
+	const char *at = list;
+	size_t n, i;
+
+	for (; *at; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		for (i = 0; i < TS_COUNT(names) && !ts_equal_n(at, n, names[i]); i++)
+			;
+		if (i == TS_COUNT(names))
+			return bad_line(loader, "no such target in", list,
+					"targets are kvm, module, user, tcg and model");
+	}
+	section->on = xstrdup(list);
+	return 1;
 }
 
 /* Mask of a comma-separated list of leaf sizes; 0 with *error filled. */
@@ -195,9 +215,7 @@ static int on_key(void *context, const char *section_name, const char *name, con
 	} else if (!strcmp(name, "host")) {
 		ok = set_host(loader, section, list);
 	} else if (!strcmp(name, "on")) {
-		free(section->on);
-		section->on = xstrdup(list);
-		ok = 1;
+		ok = set_on(loader, section, list);
 	} else {
 		ok = set_axis(loader, section, name, list);
 	}
@@ -233,7 +251,7 @@ static int check_plan(struct loader *loader, int ini_line)
 {
 	struct plan *plan = loader->plan;
 
-	if (loader->failed)
+	if (loader->failed && (ini_line <= 0 || loader->failed <= ini_line))
 		return -EINVAL;
 	if (ini_line)
 		return problem(loader->problem, EXIT_INPUT, "%s:%d: neither [section] nor key = list",
@@ -415,6 +433,8 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 			     struct planned **list, size_t *count, size_t *skipped,
 			     struct problem *p)
 {
+	static u64 touch[TS_MAX_TOUCHES]; /* only to see whether the pieces of a case fit together */
+	struct ts_expansion expansion;
 	struct ts_cursor cursor = { 0 };
 	struct ts_error error;
 	struct ts_case c;
@@ -422,7 +442,7 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 	int found;
 
 	while ((found = ts_sweep_next(&section->sweep, &cursor, &c, &error))) {
-		if (found > 0) {
+		if (found > 0 && !ts_expand(&c, 0, touch, &expansion, &error)) {
 			if (wants_phase(section, filter, c.phase))
 				add_case(list, count, section, &c, host, repeat);
 			continue;
@@ -491,12 +511,15 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 /* Memory below the window: firmware and image; see the guest's memory map. */
 #define WINDOW_START (16ULL << 20)
 
+/* Two whole gigabytes above the first, for 1G leaves and their twin; firmware takes some of the top. */
+#define GIGABYTES_2 ((3ULL << 30) + (64ULL << 20))
+
 static u64 case_memory(const struct ts_case *c)
 {
 	u64 scatter = c->frames == TS_SCATTERED ? 3 : 1, regions = 0;
 
 	if (ts_case_needs(c) & TS_GB_PAGES)
-		return 3ULL << 30; /* two whole gigabytes above the first */
+		return GIGABYTES_2;
 	regions += c->guest == TS_2M ? c->leaves * scatter : c->leaves * scatter / 512 + 1;
 	if (c->mix)
 		regions += ts_mix_page(c->mix) == TS_2M ? ts_mix_leaves(c->mix) * scatter :

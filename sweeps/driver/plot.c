@@ -5,6 +5,7 @@
  */
 #include "command.h"
 #include "judge.h"
+#include "reach.h"
 #include "util.h"
 
 #include <errno.h>
@@ -83,13 +84,34 @@ static size_t write_cells(FILE *out, const struct cells *cells, u64 phase)
 	return n;
 }
 
+/* A text as gnuplot's '...', in which a quote is doubled; caller frees. */
+static char *gnuplot_text(const char *text)
+{
+	char *out = xcalloc(1, 2 * strlen(text) + 3), *to = out;
+
+	*to++ = '\'';
+	for (; *text; text++) {
+		if (*text == '\'')
+			*to++ = '\'';
+		*to++ = *text;
+	}
+	*to = '\'';
+	return out;
+}
+
 /* Runs gnuplot with variables set; 0 when it drew. */
 static int draw(const char *script, const char *data, const char *base, const char *title,
 		const char *unit, struct problem *p)
 {
-	char *set = xasprintf("data='%s'; base='%s'; heading='%s'; unit='%s'", data, base, title, unit);
+	char *texts[] = { gnuplot_text(data), gnuplot_text(base), gnuplot_text(title), gnuplot_text(unit) };
+	char *set = xasprintf("data=%s; base=%s; heading=%s; unit=%s", texts[0], texts[1], texts[2],
+			      texts[3]);
 	pid_t pid = fork();
+	size_t i;
 	int status;
+
+	for (i = 0; i < TS_COUNT(texts); i++)
+		free(texts[i]);
 
 	if (!pid) {
 		execlp("gnuplot", "gnuplot", "-e", set, script, (char *)NULL);
@@ -105,15 +127,13 @@ static int draw(const char *script, const char *data, const char *base, const ch
 	return 0;
 }
 
-/* Title of a picture; quotes would end gnuplot's string. */
+/* Title of a picture; caller frees. */
 static char *heading(const struct rows *rows)
 {
 	int soft = !strcmp(rows->row[0].target, "tcg");
 	char *text = xasprintf("%s, target %s%s", rows->row[0].cpu, rows->row[0].target,
-			       soft ? ": a soft TLB, not hardware" : ""), *at;
+			       soft ? ": a soft TLB, not hardware" : "");
 
-	for (at = text; (at = strchr(at, '\'')); )
-		*at = ' ';
 	return text;
 }
 
@@ -149,6 +169,142 @@ static int plot_phase(const struct rows *rows, const struct cells *cells, u64 ph
 	return result;
 }
 
+/* ---- reach ---- */
+
+/* A cliff, or several of different curves that overlap. */
+struct band {
+	double from, to, least, most; /* rises */
+	int doubtful;		      /* all of them */
+};
+
+static int compare_bands(const void *a, const void *b)
+{
+	const struct band *x = a, *y = b;
+
+	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+static void merge_band(struct band *into, const struct band *band)
+{
+	into->to = fmax(into->to, band->to);
+	into->least = fmin(into->least, band->least);
+	into->most = fmax(into->most, band->most);
+	into->doubtful &= band->doubtful;
+}
+
+/* Cliffs of all curves but the packed ones, those that overlap as one; returns how many. Caller frees. */
+static size_t find_bands(const struct reach_set *set, struct band **bands)
+{
+	struct cliff cliff[REACH_CLIFFS];
+	struct band *band = xcalloc(set->curves * REACH_CLIFFS, sizeof(*band));
+	size_t i, j, n = 0, kept = 0;
+
+	for (i = 0; i < set->curves; i++)
+		for (j = set->curve[i].packed ? 0 : reach_cliffs(&set->curve[i], cliff); j; j--)
+			band[n++] = (struct band){ cliff[j - 1].from, cliff[j - 1].to, cliff[j - 1].rise,
+						   cliff[j - 1].rise,
+						   cliff[j - 1].certainty == CLIFF_DOUBTFUL };
+	qsort(band, n, sizeof(*band), compare_bands);
+	for (i = 0; i < n; i++) {
+		if (kept && band[i].from < band[kept - 1].to)
+			merge_band(&band[kept - 1], &band[i]);
+		else
+			band[kept++] = band[i];
+	}
+	*bands = band;
+	return kept;
+}
+
+#define LABEL_OCTAVES 1.7 /* width of a band's label on the axis */
+#define LABEL_ROWS 3
+
+/* Lines "from to row label doubtful" of the bands; where one label would run into another it goes a row lower. */
+static void write_bands(FILE *out, const struct reach_set *set)
+{
+	double end[LABEL_ROWS] = { 0 }, middle;
+	struct band *band;
+	size_t i, row, n = find_bands(set, &band);
+
+	fprintf(out, "# cliffs over packed: from to row_of_label label doubtful\nNaN NaN 0 \"\" 0\n");
+	for (i = 0; i < n; i++) {
+		middle = log2(band[i].from * band[i].to) / 2;
+		for (row = 0; row + 1 < LABEL_ROWS && middle < end[row];)
+			row++;
+		end[row] = middle + LABEL_OCTAVES;
+		fprintf(out, "%g %g %zu \"%g to %g%s\\n+%.0f", band[i].from, band[i].to, row, band[i].from,
+			band[i].to, band[i].doubtful ? " ?" : "", band[i].least);
+		if (round(band[i].least) != round(band[i].most))
+			fprintf(out, " to %.0f", band[i].most);
+		fprintf(out, " cycles\" %d\n", band[i].doubtful);
+	}
+	free(band);
+}
+
+static void write_curve(FILE *out, const struct reach_curve *curve)
+{
+	size_t i;
+
+	fprintf(out, "\n\n\"%s%s\"\n# lines cycles lower_quartile upper_quartile net\n", curve->name,
+		curve->packed ? " (caches and timer)" : "");
+	for (i = 0; i < curve->samples; i++) {
+		const struct reach_sample *sample = &curve->sample[i];
+
+		if (isnan(sample->cycles))
+			fprintf(out, "%g NaN NaN NaN NaN\n", sample->lines);
+		else
+			fprintf(out, "%g %.3f %.3f %.3f %.3f\n", sample->lines, sample->cycles, sample->low,
+				sample->high, sample->net);
+	}
+}
+
+/* Blocks for gnuplot's index: the cliffs, then the curves, packed ones first. */
+static int write_reach(const char *data, const struct reach_set *set, struct problem *p)
+{
+	FILE *out = fopen(data, "we");
+	size_t i;
+
+	if (!out)
+		return problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
+	write_bands(out, set);
+	for (i = set->curves; i && set->curve[i - 1].packed; i--)
+		write_curve(out, &set->curve[i - 1]);
+	for (i = 0; i < set->curves && !set->curve[i].packed; i++)
+		write_curve(out, &set->curve[i]);
+	fclose(out);
+	return 0;
+}
+
+/* One picture for each host page; its name is that of the host page when there are several. */
+static int plot_reach(const struct rows *rows, const struct reach *reach, const char *dir, size_t *drawn,
+		      struct problem *p)
+{
+	char *script = data_path("plots/reach.gp"), *cpu = heading(rows);
+	int result = 0;
+	size_t i;
+
+	for (i = 0; i < reach->count && !result; i++) {
+		const struct reach_set *set = &reach->set[i];
+		char *base = xasprintf("%s/reach%s%s", dir, reach->count > 1 ? "-" : "",
+				       reach->count > 1 ? set->key->host : "");
+		char *data = xasprintf("%s.dat", base);
+		char *title = xasprintf("%s, host page %s", cpu, set->key->host);
+
+		if (!set->emulated) {
+			result = write_reach(data, set, p);
+			result = result ? result : draw(script, data, base, title, "TSC cycles a line", p);
+			if (!result)
+				printf("%s.svg\n%s.png\n", base, base);
+			(*drawn)++;
+		}
+		free(base);
+		free(data);
+		free(title);
+	}
+	free(script);
+	free(cpu);
+	return result;
+}
+
 static char *run_dir(const char *run)
 {
 	struct stat info;
@@ -172,6 +328,7 @@ int command_plot(int argc, char **argv)
 	struct plot_request request = { 0 };
 	struct problem p = { 0 };
 	struct cells cells;
+	struct reach reach;
 	struct rows rows;
 	char *path, *dir;
 	size_t drawn = 0;
@@ -186,11 +343,15 @@ int command_plot(int argc, char **argv)
 		return report(&p);
 	dir = run_dir(request.run);
 	cells_build(&rows, &cells);
+	reach_build(&cells, &reach);
 	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
 		result = plot_phase(&rows, &cells, phase, dir, &drawn, &p);
+	if (!result)
+		result = plot_reach(&rows, &reach, dir, &drawn, &p);
 	if (!result && !drawn)
-		result = problem(&p, EXIT_INPUT, "%s: no cell with a control, a selective and a full flush to "
-				 "draw", request.run);
+		result = problem(&p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
+				 "full flush, and no reach curve of a real CPU", request.run);
+	reach_free(&reach);
 	cells_free(&cells);
 	rows_free(&rows);
 	free(dir);

@@ -28,15 +28,27 @@ static enum probe_result look_qemu(const struct options *options, char *seen, si
 	return PROBE_MISSING;
 }
 
+/* A 64-bit ELF file for x86-64 (ELF header: magic, class 2, machine 62), as the guest image is. */
+static int is_guest_image(const char *path)
+{
+	unsigned char header[20] = { 0 };
+	FILE *file = fopen(path, "rbe");
+	size_t n = file ? fread(header, 1, sizeof(header), file) : 0;
+
+	if (file)
+		fclose(file);
+	return n == sizeof(header) && !memcmp(header, "\177ELF\2", 5) && header[18] == 62;
+}
+
 static enum probe_result look_image(const struct options *options, char *seen, size_t seen_size,
 				    char *remedy, size_t remedy_size)
 {
 	char *path = options->guest_image ? xstrdup(options->guest_image) :
 					    data_path("tlbscope-guest.elf");
-	int found = !access(path, R_OK);
+	int found = is_guest_image(path);
 
-	snprintf(seen, seen_size, "%s%s", path, found ? "" : " cannot be read");
-	snprintf(remedy, remedy_size, "make guest builds it, --image PATH names another");
+	snprintf(seen, seen_size, "%s%s", path, found ? "" : " is not there, or no guest image");
+	snprintf(remedy, remedy_size, "--image: make guest builds it, --image PATH names another");
 	free(path);
 	return found ? PROBE_OK : PROBE_MISSING;
 }

@@ -28,6 +28,9 @@ int problem(struct problem *problem, int exit_code, const char *format, ...)
 /* The same from a core error: WHERE: status "word": hint. */
 int problem_core(struct problem *problem, const char *where, const struct ts_error *error);
 
+/* What a key of a case can be, in words: "1 to 16384, or fit", "4k 2m 1g". */
+void axis_values(u32 key, char *text, u32 size);
+
 /* Set by SIGINT and SIGTERM; everything that waits looks at it. */
 extern volatile int interrupted;
 

@@ -131,18 +131,31 @@ static void driver_arguments(struct arguments *a, const struct qemu_config *conf
 	add(a, xstrdup("proto=com2 exit=qemu"));
 }
 
-/* Joined for a shell; quotes only where it has to. */
+/* An argument for a shell; quotes only where it has to. Caller frees. */
+static char *shell_word(const char *argument)
+{
+	char *word, *to;
+
+	if (*argument && !argument[strcspn(argument, " \t\n\"'$&;<>|*?()[]{}~`\\!#")])
+		return xstrdup(argument);
+	word = to = xcalloc(1, 4 * strlen(argument) + 3);
+	*to++ = '\'';
+	for (; *argument; argument++)
+		to = *argument == '\'' ? stpcpy(to, "'\\''") : (*to = *argument, to + 1);
+	*to = '\'';
+	return word;
+}
+
 static char *shell_line(const struct arguments *a)
 {
-	char *line = xstrdup(""), *next;
+	char *line = xstrdup(""), *next, *word;
 	int i;
 
 	for (i = 0; i < a->n; i++) {
-		int plain = !a->list[i][strcspn(a->list[i], " \"'$&;<>|*?()[]{}~`\\!#")];
-
-		next = xasprintf("%s%s%s%s%s", line, i ? " " : "", plain ? "" : "'", a->list[i],
-				 plain ? "" : "'");
+		word = shell_word(a->list[i]);
+		next = xasprintf("%s%s%s", line, i ? " " : "", word);
 		free(line);
+		free(word);
 		line = next;
 	}
 	return line;
@@ -279,6 +292,7 @@ static void copy_log(struct qemu *qemu, int rest)
 
 	while ((line = cut_line(&qemu->output))) {
 		fprintf(qemu->log, "guest: %s\n", line);
+		snprintf(qemu->last, sizeof(qemu->last), "%s", line);
 		free(line);
 	}
 	if (rest && qemu->output.length) {
@@ -373,13 +387,17 @@ static int monitor_message(struct qemu *qemu, json_t **message)
 static int monitor_failed(struct qemu *qemu, int result, const char *what, struct problem *p)
 {
 	char how[64];
+	int refused;
 
 	if (result == -EINTR)
 		return result;
 	qemu_end(qemu, 1.0);
-	return problem(p, EXIT_FAILED, "QEMU %s at %s (%s); its last words are in log.txt",
+	/* Exit code 1 before it answered: it did not like its command line, so the user's options. */
+	refused = !qemu->started && WIFEXITED(qemu->status) && WEXITSTATUS(qemu->status) == 1;
+	return problem(p, refused ? EXIT_INPUT : EXIT_FAILED, "QEMU %s at %s (%s)%s%s%s",
 		       result == -EPIPE ? "ended" : "does not answer", what,
-		       qemu_how_ended(qemu, how, sizeof(how)));
+		       qemu_how_ended(qemu, how, sizeof(how)), *qemu->last ? ", saying: " : "", qemu->last,
+		       refused ? "; see the options --cpu, --memory and --image" : "");
 }
 
 static int await_greeting(struct qemu *qemu, struct problem *p)
@@ -394,7 +412,9 @@ static int await_greeting(struct qemu *qemu, struct problem *p)
 		    &micro);
 	qemu->version = xasprintf("%d.%d.%d", major, minor, micro);
 	json_decref(message);
-	return qemu_command(qemu, "qmp_capabilities", NULL, NULL, p);
+	result = qemu_command(qemu, "qmp_capabilities", NULL, NULL, p);
+	qemu->started = !result;
+	return result;
 }
 
 int qemu_command(struct qemu *qemu, const char *command, json_t *arguments, json_t **reply,

@@ -34,6 +34,8 @@ struct qemu {
 	int status; /* of waitpid, when pid is 0 */
 	struct stream protocol, monitor, output;
 	FILE *log;
+	char last[200]; /* last line of its output */
+	int started;	/* QMP has answered */
 	char *version;	/* as QMP's greeting has it, e.g. 7.2.22 */
 	char *by_hand;	/* a command line with which a person gets the protocol on the terminal */
 };

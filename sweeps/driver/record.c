@@ -17,6 +17,14 @@ static char *file_in(const struct record *record, const char *name)
 	return xasprintf("%s/%s", record->dir, name);
 }
 
+/* A run directory needs a name of its own. */
+static int check_name(const char *dir, struct problem *p)
+{
+	if (*dir && strspn(dir, "/") != strlen(dir))
+		return 0;
+	return problem(p, EXIT_INPUT, "--out \"%s\": name a directory", dir);
+}
+
 static void set_dir(struct record *record, const char *dir)
 {
 	const char *slash;
@@ -57,12 +65,16 @@ int record_create(struct record *record, const char *dir, const char *const *ext
 {
 	char *path;
 
+	memset(record, 0, sizeof(*record));
+	if (check_name(dir, p))
+		return -EINVAL;
 	set_dir(record, dir);
 	make_parents(record->dir);
 	if (mkdir(record->dir, 0777)) {
 		int result = errno == EEXIST ?
 			problem(p, EXIT_INPUT, "%s exists: nothing is overwritten; name another directory with "
-				"--out, or go on with it by --resume %s", record->dir, record->dir) :
+				"--out (tlbscope run --resume DIR goes on with an unfinished run)",
+				record->dir) :
 			problem(p, EXIT_INPUT, "%s: cannot create the directory: %s; name another with "
 				"--out DIR", record->dir, strerror(errno));
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum column_id {
@@ -215,6 +216,7 @@ struct rows_file *rows_create(const char *path, const char *const *extra_names, 
 			path, strerror(errno));
 		return NULL;
 	}
+	flock(fd, LOCK_EX | LOCK_NB); /* nobody else can have it: it is new */
 	file = new_file(path, fd, extras);
 	if (put_header(file, extra_names, p)) {
 		rows_close(file);
@@ -237,6 +239,12 @@ struct rows_file *rows_continue(const struct rows *rows, const char *const *extr
 		return NULL;
 	}
 	fd = open(rows->table.path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		problem(p, EXIT_INPUT, "%s: another tlbscope is measuring this run; wait until it has ended",
+			rows->table.path);
+		close(fd);
+		return NULL;
+	}
 	if (fd < 0 || ftruncate(fd, rows->table.finished_size)) {
 		problem(p, EXIT_INPUT, "%s: cannot be continued: %s", rows->table.path, strerror(errno));
 		if (fd >= 0)
@@ -305,6 +313,9 @@ static void read_header(struct reader *reader)
 	}
 	if (known < 3)
 		bad_row(reader, "not the header of a rows.csv, it starts", table->header[0]);
+	for (i = 0; i < table->columns; i++)
+		if (csv_table_column(table, table->header[i]) != i)
+			bad_row(reader, "a column that stands twice:", table->header[i]);
 }
 
 static void read_number(struct reader *reader, const char *text, u8 *has, u64 *value)
@@ -408,7 +419,7 @@ int rows_read(const char *path, struct rows *rows, struct problem *p)
 	rows->row = xcalloc(rows->count, sizeof(*rows->row));
 	rows->extra_texts = xcalloc(rows->count * rows->extras, sizeof(char *));
 	for (i = 0; i < rows->count && !reader.failed; i++) {
-		reader.line++;
+		reader.line = rows->table.number[i];
 		read_row(&reader, rows->table.line[i], &rows->row[i],
 			 rows->extra_texts + i * rows->extras);
 	}

@@ -31,7 +31,8 @@ struct request {
 	struct {
 		const char *key, *list;
 	} override[MAX_OVERRIDES];
-	int overrides, quiet;
+	int overrides;
+	u32 given; /* options that stood on the command line: 1 << (OPT_... - OPT_ON) */
 };
 
 enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
@@ -68,10 +69,26 @@ static void add_override(struct request *request, const char *key, const char *l
 	request->override[request->overrides++].list = list;
 }
 
+static const struct argp_option *run_options(void);
+
+static const char *option_name(int key)
+{
+	const struct argp_option *option = run_options();
+
+	while (option->key != key)
+		option++;
+	return option->name;
+}
+
 static error_t parse_run(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
 
+	if (key >= OPT_ON && key < OPT_HOST) {
+		if (request->given & 1u << (key - OPT_ON))
+			argp_error(state, "--%s is given twice", option_name(key));
+		request->given |= 1u << (key - OPT_ON);
+	}
 	switch (key) {
 	case OPT_ON: request->target = arg; return 0;
 	case OPT_OUT: request->out = arg; return 0;
@@ -240,21 +257,27 @@ static json_t *describe_options(const struct options *o)
 			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout);
 }
 
-static int describe_run(struct run *run, struct problem *p)
+/* What is known before the target has started: enough for --resume. */
+static int describe_start(struct run *run, struct problem *p)
+{
+	json_t *json = run->record.json;
+	char *start = time_text();
+
+	json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
+	json_object_set_new(json, "start", json_string(start));
+	json_object_set_new(json, "target", json_string(run->target.ops->name));
+	json_object_set_new(json, "plan", record_plan(&run->plan));
+	json_object_set_new(json, "options", describe_options(run->target.options));
+	json_object_set_new(json, "machine", machine_describe());
+	json_object_set_new(json, "complete", json_false());
+	free(start);
+	return record_save(&run->record, p);
+}
+
+static int describe_target(struct run *run, struct problem *p)
 {
 	json_t *json = run->record.json;
 
-	if (!json_object_get(json, "start")) {
-		char *start = time_text();
-
-		json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
-		json_object_set_new(json, "start", json_string(start));
-		json_object_set_new(json, "target", json_string(run->target.ops->name));
-		json_object_set_new(json, "plan", record_plan(&run->plan));
-		json_object_set_new(json, "options", describe_options(run->target.options));
-		json_object_set_new(json, "machine", machine_describe());
-		free(start);
-	}
 	json_object_set_new(json, "accel", json_string(run->target.accel));
 	json_object_set_new(json, "cpu", json_string(run->target.cpu));
 	json_object_set_new(json, "complete", json_false());
@@ -266,11 +289,12 @@ static int describe_run(struct run *run, struct problem *p)
 static int finish_run(struct run *run, struct problem *p)
 {
 	json_t *json = run->record.json;
+	json_int_t earlier = json_integer_value(json_object_get(json, "restarts"));
 	char *end = time_text();
 
 	json_object_set_new(json, "end", json_string(end));
 	json_object_set_new(json, "rows", json_integer(run->record.written));
-	json_object_set_new(json, "restarts", json_integer(run->restarts));
+	json_object_set_new(json, "restarts", json_integer(run->restarts + earlier));
 	json_object_set_new(json, "complete", json_boolean(run->next == run->count));
 	free(end);
 	return record_save(&run->record, p);
@@ -356,14 +380,16 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 /* Says in the log, and on the screen, that the target died; opens it again once. */
 static int restart(struct run *run, int why, struct problem *p)
 {
-	char text[512];
+	char text[512], *reason;
 	struct ts_text out;
+	int result;
 
 	ts_text_init(&out, text, sizeof(text));
 	ts_case_print(&out, &run->list[run->next].c);
-	fprintf(run->record.log, "driver: the target %s in case %s\n",
-		why == -EPIPE ? "ended" : "gave no answer in time", text);
+	p->text[0] = '\0';
 	run->target.ops->close(&run->target, p);
+	fprintf(run->record.log, "driver: the target %s in case %s: %s\n",
+		why == -EPIPE ? "ended" : "gave no answer in time", text, p->text);
 	if (run->restarts++)
 		return problem(p, EXIT_FAILED, "target %s %s a second time (case %s); %zu of %zu rows are "
 			       "in %s, its last words in log.txt there; --resume %s tries again",
@@ -372,7 +398,15 @@ static int restart(struct run *run, int why, struct problem *p)
 	fprintf(stderr, "%starget %s %s; starting it again for what remains (see log.txt)\n",
 		isatty(2) ? "\r\033[K" : "", run->target.ops->name,
 		why == -EPIPE ? "ended unexpectedly" : "gave no answer in time");
-	return run->target.ops->open(&run->target, p);
+	result = run->target.ops->open(&run->target, p);
+	if (!result || result == -EINTR)
+		return result;
+	reason = xstrdup(p->text);
+	problem(p, EXIT_FAILED, "target %s could not be started again: %s; %zu of %zu rows are in %s; "
+		"--resume %s tries again", run->target.ops->name, reason, run->next, run->count,
+		run->record.dir, run->record.dir);
+	free(reason);
+	return -EINVAL;
 }
 
 static int measure_all(struct run *run, struct problem *p)
@@ -473,7 +507,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	result = plan_cases(&run->plan, &filter, &run->list, &run->count, &run->skipped, p) ?:
 		 check_pages(run, p) ?:
 		 (old ? skip_measured(run, old, p) : 0) ?:
-		 describe_run(run, p);
+		 describe_target(run, p);
 	if (!result && run->skipped)
 		fprintf(stderr, "%zu combinations contradict themselves and are left out\n", run->skipped);
 	if (!result)
@@ -550,7 +584,7 @@ static int start_new(struct run *run, const struct request *request, struct prob
 		return result;
 	run->target = (struct target){ .ops = ops, .options = &request->options, .plan = &run->plan,
 				       .log = run->record.log };
-	return run_plan(run, NULL, p);
+	return describe_start(run, p) ?: run_plan(run, NULL, p);
 }
 
 /* The options that the run was started with, out of run.json. */
@@ -571,11 +605,13 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 {
 	struct rows rows;
 	const char *name;
+	double timeout = request->options.timeout;
+	u32 allowed = 1u << (OPT_RESUME - OPT_ON) | 1u << (OPT_TIMEOUT - OPT_ON);
 	int result;
 
-	if (request->plan || request->overrides || request->target || request->out)
-		return problem(p, EXIT_INPUT, "--resume goes on with the plan, target and axes of the run; "
-			       "leave the others out, or start a new run");
+	if (request->plan || request->overrides || request->given & ~allowed)
+		return problem(p, EXIT_INPUT, "--resume goes on with plan, target and options of the run; only "
+			       "--timeout can be changed; leave the others out, or start a new run");
 	result = record_resume(&run->record, request->resume, &rows, p);
 	if (result)
 		return result;
@@ -583,6 +619,9 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 	run->target = (struct target){ .ops = target_find(name), .options = &request->options,
 				       .plan = &run->plan, .log = run->record.log };
 	stored_options(json_object_get(run->record.json, "options"), &request->options);
+	if (request->given & 1u << (OPT_TIMEOUT - OPT_ON))
+		request->options.timeout = timeout;
+	json_object_set_new(run->record.json, "options", describe_options(&request->options));
 	if (!run->target.ops)
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)

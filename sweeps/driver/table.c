@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The tables. The first is that of the 2016 mail: host page x guest page, one selective and one full flush, with
- * the fracture index. The second has every op. What is not valid is marked and explained, never left
+ * the fracture index. The second has every op. Cells that time nothing but op none have no place in either: they
+ * are curves, and reach.c has the table of those. What is not valid is marked and explained, never left
  * out silently.
  */
 #include "table.h"
 
 #include "command.h"
 #include "published.h"
+#include "reach.h"
 #include "util.h"
 
 #include <errno.h>
@@ -172,6 +174,25 @@ static void print_published_misses(FILE *out, const struct cell *cell, const str
 	fprintf(out, "  %9s %9s %5s", "-", "-", "-");
 }
 
+/* All of them, whatever the run has. */
+static void print_all_published(FILE *out, const struct csv_table *misses)
+{
+	size_t i;
+
+	fprintf(out, "\n2016: dTLB misses in an iteration of %.0f touches; %s\n\n%-7s %-5s %12s %12s  F\n",
+		published_number(misses, 0, "touches"), published_text(misses, 0, "source"), "host",
+		"guest", "selective", "full");
+	for (i = 0; i < misses->lines; i++) {
+		double iterations = published_number(misses, i, "iterations");
+		double selective = published_number(misses, i, "selective");
+		double full = published_number(misses, i, "full");
+
+		fprintf(out, "%-7s %-5s %12.3f %12.3f  %.2f\n", published_text(misses, i, "host"),
+			published_text(misses, i, "guest"), selective / iterations, full / iterations,
+			selective / full);
+	}
+}
+
 static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
 {
 	char none[64], selective[64], full[64], f[64];
@@ -208,10 +229,8 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 	for (i = 0; i < cells->count; i++)
 		if (cells->cell[i].key->c.phase == phase)
 			print_fracture_line(out, &cells->cell[i], published);
-	if (published && published->misses.lines)
-		fprintf(out, "2016: dTLB misses in an iteration of %.0f touches; %s.\n",
-			published_number(&published->misses, 0, "touches"),
-			published_text(&published->misses, 0, "source"));
+	if (published)
+		print_all_published(out, &published->misses);
 }
 
 /* ---- every op ---- */
@@ -460,31 +479,59 @@ static void print_verdicts(FILE *out, const struct cells *cells, u64 phase)
 	}
 }
 
+/* The cells that are no part of a reach curve; they stay those of `cells`, only the list is freed. */
+static struct cells without_reach(const struct cells *cells, const struct reach *reach)
+{
+	struct cells rest = { xcalloc(cells->count, sizeof(*rest.cell)), 0 };
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (!reach_owns(reach, &cells->cell[i]))
+			rest.cell[rest.count++] = cells->cell[i];
+	return rest;
+}
+
+/* Everything about flushes; returns the phase that the verdict is about, TS_PHASES if there is none. */
+static u64 print_flushes(FILE *out, const struct cells *cells, const struct published *published)
+{
+	u64 phase, shown = TS_PHASES;
+
+	for (phase = 0; phase <= TS_RETOUCH; phase++) {
+		if (!shows_phase(cells, phase))
+			continue;
+		fprintf(out, "\n%s: %s, medians\n", ts_phase_names[phase], phases[phase].what);
+		print_fracture(out, cells, phase, published);
+		print_ops(out, cells, phase);
+		shown = shown == TS_PHASES ? phase : shown;
+	}
+	if (shows_phase(cells, TS_BOTH))
+		print_loops(out, cells, published);
+	print_legend(out, cells);
+	return shown;
+}
+
 static void print_run(FILE *out, const struct rows *rows, const struct published *published)
 {
-	struct cells cells;
-	u64 phase, shown = TS_PHASES;
+	struct cells cells, rest;
+	struct reach reach;
+	u64 shown = TS_PHASES;
 
 	if (!rows->count) {
 		fprintf(out, "%s: no rows\n", rows->table.path);
 		return;
 	}
 	cells_build(rows, &cells);
+	reach_build(&cells, &reach);
+	rest = without_reach(&cells, &reach);
 	fprintf(out, "%s: target %s, %s\n", rows->row[0].run, rows->row[0].target, rows->row[0].cpu);
-	for (phase = 0; phase <= TS_RETOUCH; phase++) {
-		if (!shows_phase(&cells, phase))
-			continue;
-		fprintf(out, "\n%s: %s, medians\n", ts_phase_names[phase], phases[phase].what);
-		print_fracture(out, &cells, phase, published);
-		print_ops(out, &cells, phase);
-		shown = shown == TS_PHASES ? phase : shown;
-	}
-	if (shows_phase(&cells, TS_BOTH))
-		print_loops(out, &cells, published);
-	print_legend(out, &cells);
+	reach_print(out, &reach);
+	if (rest.count)
+		shown = print_flushes(out, &rest, published);
 	print_reasons(out, rows);
 	if (shown != TS_PHASES)
-		print_verdicts(out, &cells, shown);
+		print_verdicts(out, &rest, shown);
+	free(rest.cell);
+	reach_free(&reach);
 	cells_free(&cells);
 }
 
@@ -547,6 +594,7 @@ static json_t *json_run(const struct rows *rows)
 {
 	json_t *list = json_array(), *json;
 	struct cells cells;
+	struct reach reach;
 	const char *why = "";
 	enum verdict verdict = VERDICT_UNDECIDED;
 	size_t i;
@@ -556,10 +604,12 @@ static json_t *json_run(const struct rows *rows)
 		json_array_append_new(list, json_cell(&cells.cell[i]));
 	if (cells.count)
 		verdict = cells_verdict(&cells, cells.cell[0].key->c.phase, cells.cell[0].key->host, &why);
-	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "run", rows->count ? rows->row[0].run : "",
+	reach_build(&cells, &reach);
+	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "run", rows->count ? rows->row[0].run : "",
 			 "target", rows->count ? rows->row[0].target : "", "cpu",
 			 rows->count ? rows->row[0].cpu : "", "verdict", verdict_name(verdict), "why", why,
-			 "cells", list);
+			 "reach", reach_json(&reach), "cells", list);
+	reach_free(&reach);
 	cells_free(&cells);
 	return json;
 }

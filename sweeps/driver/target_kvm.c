@@ -329,7 +329,7 @@ static int kvm_measure(struct target *target, const struct ts_case *c, struct ro
 		return result;
 	}
 	before = op_exits(kvm);
-	result = link_measure(&kvm->guest.link, c, row, p);
+	result = guest_measure(&kvm->guest, c, row, p);
 	if (result)
 		return result;
 	after = op_exits(kvm);

@@ -45,7 +45,7 @@ static int tcg_measure(struct target *target, const struct ts_case *c, struct ro
 	row->host_how = "";
 	if (c->phase != TS_REFILL)
 		row_reason(row, "emulated-cpu");
-	return link_measure(&guest->link, c, row, p);
+	return guest_measure(guest, c, row, p);
 }
 
 static int tcg_close(struct target *target, struct problem *p)

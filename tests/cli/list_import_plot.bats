@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is around a run: the lists, the guest image without the program (another VMM, by hand) and
+# the import of its log, tables as JSON and beside the published figures, pictures.
+
+load helpers
+
+# QEMU with the guest image, started without the program; further arguments behind.
+guest() {
+	timeout --kill-after=5 "${TLBSCOPE_LIMIT:-120}" "$QEMU" -nodefaults -no-user-config \
+		-display none -no-reboot -machine pc -accel tcg -cpu max -smp 1 -m 256M \
+		-device isa-debug-exit,iobase=0xf4,iosize=0x04 "$@"
+}
+
+# A clean end: isa-debug-exit makes (value << 1) | 1 of what the guest writes.
+CLEAN=33
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	printf '%s\n' '[plan]' 'title = Small' \
+		'[4k]' 'op = none, invlpg, cr3, pge' 'at = far, same-2m, in-set' 'leaves = 50' \
+		'phase = refill, retouch' 'iterations = 20' 'repeats = 2' \
+		'[2m]' 'op = none, invlpg, cr3' 'at = far, same-2m, in-set' 'guest = 2m' 'leaves = 16' \
+		'phase = refill, retouch' 'iterations = 20' 'repeats = 2' \
+		'[mixed]' 'op = none, invlpg, cr3' 'at = in-set' 'leaves = 25' 'mix = 2m:8' \
+		'phase = refill, retouch' 'iterations = 20' >small.plan
+	command -v "$QEMU" >/dev/null || return 0
+	tcg small.plan --phase refill,retouch --out run >run.out
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "list plans, ops, axes, targets, probes" {
+	run -0 tlbscope list plans
+	says fracture global kinds mixed
+	run -0 tlbscope list ops
+	says none invlpg invpcid-addr invpcid-ctx invpcid-nonglobal invpcid-all cr3 cr3-keep pge \
+		selective full
+	run -0 tlbscope list axes
+	says op at count guest global pcid leaves touches stride offset frames mix order access phase \
+		iterations seed "4k 2m 1g" "in-set same-2m next-2m mapped far" "refill retouch both op access"
+	run -0 tlbscope list targets
+	says tcg "nothing about hardware"
+	run -0 tlbscope list probes
+	says qemu guest-image gnuplot
+}
+
+@test "list probes sees what is there and says what to do about the rest" {
+	need_qemu
+	run -0 tlbscope list probes
+	[[ $output =~ qemu\ +ok ]]
+	[[ $output =~ guest-image\ +ok ]]
+	# A PATH with a shell and nothing else.
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	ln -s "$(command -v sh)" "$BATS_TEST_TMPDIR/bin/sh"
+	run -0 env PATH="$BATS_TEST_TMPDIR/bin" "$TLBSCOPE" list probes
+	[[ $output =~ qemu\ +missing ]]
+	[[ $output =~ gnuplot\ +missing ]]
+	says install
+}
+
+@test "every plan that is listed can be loaded" {
+	local plan
+	for plan in $(tlbscope list plans | awk '/^[^ ]/ { print $1 }'); do
+		run -0 tlbscope list cmdline "$plan"
+		says "sweep op="
+	done
+}
+
+@test "help and version go to stdout" {
+	run -0 --separate-stderr tlbscope --help
+	says run table plot list import
+	run -0 --separate-stderr tlbscope run --help
+	says --on --resume --leaves fracture
+	run -0 --separate-stderr tlbscope --version
+	[[ $output =~ ^tlbscope\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "list cmdline runs a plan in the image alone; import makes a run of its log" {
+	need_qemu
+	local key=op,at,count,guest,global,pcid,leaves,touches,stride,offset,frames,mix,order,access
+	key+=,phase,repeat,iterations,seed,refills,off_median,mix_refills,must,mix_must,op_va,twin,class
+	run "-$CLEAN" guest -kernel "$(image)" -serial file:alone.log \
+		-append "exit=qemu $(tlbscope list cmdline small.plan)"
+	run -0 tlbscope import alone.log --out alone
+	says "results: alone"
+	says_not "cut off" error
+	diff <(values run "$key" | sort) <(values alone "$key" | sort)
+	every alone run,target,accel,host "alone tcg tcg none"
+	every alone valid ok phase=refill
+	every alone valid emulated-cpu phase=retouch
+	# The tables differ in nothing but the name of the run and what the CPU calls itself.
+	diff <(tlbscope table run | sed 1d) <(tlbscope table alone | sed 1d)
+	grep -q '"complete": true' alone/run.json
+	refused import alone.log --out alone
+}
+
+@test "import of a log that was cut off keeps its rows and says so" {
+	need_qemu
+	[ -s alone.log ] || skip "the image did not run alone"
+	# As a terminal or a serial logger keeps it, with firmware before it.
+	{
+		printf 'SeaBIOS (version 1.16)\r\n\r\nBooting from ROM..\033[2J'
+		printf '\n'
+		sed '/^row .*repeat=2/,$d; s/$/\r/' alone.log
+	} >cut.log
+	run -0 tlbscope import cut.log --out cut
+	says "cut off"
+	every cut repeat 1
+	grep -q '"complete": false' cut/run.json
+	# In the middle of a row.
+	head -c -20 cut.log >torn.log
+	refused import torn.log --out torn
+	says torn.log:
+}
+
+@test "import: a case that the CPU lacks is told, as in a run of the program" {
+	need_qemu
+	run "-$CLEAN" guest -kernel "$(image)" -serial file:lacks.log -append \
+		"exit=qemu sweep op=none,cr3 guest=1g leaves=4 iterations=5 ; sweep op=none leaves=5" \
+		-cpu qemu64
+	run -0 tlbscope import lacks.log --out lacks
+	says error
+	every lacks guest 4k op=none leaves=5
+}
+
+@test "the PVH entry works where multiboot's magic is not found" {
+	need_qemu
+	local magic='\x02\xb0\xad\x1b'
+	LC_ALL=C grep -qaP "$magic" "$(image)"
+	LC_ALL=C sed "s/$magic/\\x00\\x00\\x00\\x00/" "$(image)" >pvh.elf
+	[ "$(stat -c %s pvh.elf)" -eq "$(stat -Lc %s "$(image)")" ]
+	run "-$CLEAN" guest -kernel pvh.elf -serial file:pvh.log \
+		-append "exit=qemu sweep op=none,cr3 leaves=50 iterations=5"
+	run -0 cat pvh.log
+	says "loaded by " refills=50 refills=0
+	[[ ${output,,} == *"loaded by pvh"* ]]
+	run -0 tcg small.plan --image pvh.elf --op cr3 --guest 4k --out pvh
+	every pvh refills 50 leaves=50 phase=refill
+}
+
+@test "the command line by hand in log.txt works, with requests typed in" {
+	need_qemu
+	local line
+	line=$(sed -n 's/^driver: by hand: //p' run/log.txt)
+	[ -n "$line" ]
+	typed() {
+		printf 'case op=cr3 leaves=50 iterations=5\r\nnonsense\ncase leaves=0\n\n'
+		printf 'case op=invlpg at=in-set guest=2m leaves=16 iterations=5\n'
+		printf 'sweep op=none,invlpg at=far leaves=4 iterations=5\nend\n'
+	}
+	run "-$CLEAN" timeout --kill-after=5 60 bash -c "$line" < <(typed)
+	says "hello protocol=1" "leaves=50" "refills=50" "refills=16" "error status=unknown-command" \
+		"error status=out-of-range" "done rows=2" "end rows=4"
+	[ "$(grep -c '^error ' <<<"$output")" -eq 2 ]
+	grep -q '"by_hand": ' run/run.json
+}
+
+@test "the image has symbols" {
+	need nm binutils
+	nm "$(image)" | grep -q ' T guest_main$'
+}
+
+@test "table --json is JSON and says what the table says" {
+	need_qemu
+	need jq jq
+	tlbscope table --json run >table.json
+	jq -e '.runs | length == 1' table.json
+	jq -e '.runs[0] | .run == "run" and .target == "tcg"' table.json
+	jq -e '.runs[0].why | contains("QEMU")' table.json
+	jq -e '[.runs[0].cells[] | select(.phase == "refill" and .guest == "4k" and
+		(.set | contains("+") | not))] | length == 1 and .[0].f == 0 and .[0].valid == "ok"' table.json
+	jq -e '.runs[0].cells[] | select(.phase == "refill" and .guest == "2m") |
+		.f == 0 and .host == "none"' table.json
+	jq -e '.runs[0].cells[] | select(.phase == "refill" and .guest == "2m") |
+		.outcomes[] | select(.op == "invlpg same-2m") |
+		.refills == 16 and .must == 1 and .cycles == null and .repeats == 2' table.json
+	jq -e '.runs[0].cells[] | select(.phase == "refill" and (.set | contains("+"))) |
+		.outcomes[] | select(.op == "cr3") | .refills == 25 and .mix_refills == 8' table.json
+	# A run given twice is two runs.
+	tlbscope table --json run run | jq -e '.runs | length == 2'
+}
+
+# Figures of the 2016 thread, a million iterations each: host 4k, guest 4k: 93172 misses after a
+# selective flush, 103008052 after a full one; guest 2m: 102038021 and 102022557; host none, guest
+# 4k: 789 and 50000572; guest 2m: 537 and 1000454.
+@test "table --published: the figures of 2016 beside the run's, of the same host and guest page" {
+	need_qemu
+	run -0 tlbscope table --published run
+	says 2016
+	grep -Eq '^none +4k +50 x 4k .* 0\.001 +50\.0 +0\.00 ' <<<"$output"
+	grep -Eq '^none +2m +16 x 2m .* 0\.001 +1\.0 +0\.00 ' <<<"$output"
+	mkdir -p nested
+	sed -E 's/,(4k|2m),none,,/,\1,4k,verified,/; s/^run,tcg,tcg,/run,kvm,kvm,/' run/rows.csv \
+		>nested/rows.csv
+	every nested host,target "4k kvm"
+	run -0 tlbscope table --published nested
+	grep -Eq '^4k +4k +50 x 4k .* 0\.093 +103\.0(08)? +0\.00 ' <<<"$output"
+	grep -Eq '^4k +2m +16 x 2m .* 102\.038 +102\.0(23)? +1\.00 ' <<<"$output"
+}
+
+# The same rows as if from hardware: there the two cells do give a verdict.
+@test "a verdict from rows of hardware, none from an emulator's" {
+	need_qemu
+	mkdir -p fractured intact
+	sed -E 's/,(4k|2m),none,,/,\1,4k,verified,/; s/^run,tcg,tcg,/run,kvm,kvm,/' run/rows.csv \
+		>intact/rows.csv
+	# refills of the flush of an unrelated page in the 2m cell: all of them
+	sed -E '/,2m,4k,verified,invlpg,selective,far,/s/(,20,1,,)0,/\116,/' intact/rows.csv \
+		>fractured/rows.csv
+	every fractured refills 16 guest=2m op=invlpg at=far phase=refill
+	run -0 tlbscope table intact
+	says "Host page 4k: intact"
+	run -0 tlbscope table fractured
+	says_not "Host page 4k: intact"
+	grep -Eq '^4k +2m +16 x 2m +0 +16 +16 +1\.00 ' <<<"$output"
+	[[ $output == *"large"* ]]
+	run -0 tlbscope table run
+	says_not "Host page none: intact"
+}
+
+# is_png FILE, is_svg FILE: by their first bytes, and more than an empty frame.
+is_png() {
+	[ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+	[ "$(tail -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 49454e44ae426082 ]
+	[ "$(stat -c %s "$1")" -gt 3000 ]
+}
+is_svg() {
+	head -n 5 "$1" | grep -q '<svg'
+	tail -n 2 "$1" | grep -q '</svg>'
+	[ "$(stat -c %s "$1")" -gt 3000 ]
+}
+
+@test "plot draws SVG and PNG into the run and names them" {
+	need_qemu
+	need gnuplot gnuplot-nox
+	local file before
+	before=$(cksum run/rows.csv run/run.json)
+	run -0 --separate-stderr tlbscope plot run
+	[ "${#lines[@]}" -ge 2 ]
+	for file in "${lines[@]}"; do
+		case $file in
+		*.svg) is_svg "$file" ;;
+		*.png) is_png "$file" ;;
+		*) false ;;
+		esac
+	done
+	is_svg run/fracture-refill.svg
+	is_png run/fracture-refill.png
+	grep -q 'full flush' run/fracture-refill.svg
+	# cycles of an emulated CPU are no picture
+	[ ! -e run/fracture-retouch.svg ]
+	[ "$before" = "$(cksum run/rows.csv run/run.json)" ]
+	# Again, over what is there.
+	run -0 tlbscope plot run/rows.csv
+}
+
+@test "plot copes with any name of a directory" {
+	need_qemu
+	need gnuplot gnuplot-nox
+	local name
+	for name in "with blanks" "it's" "100%" 'a"b'; do
+		mkdir "$BATS_TEST_TMPDIR/$name"
+		cp run/rows.csv "$BATS_TEST_TMPDIR/$name/"
+		run -0 tlbscope plot "$BATS_TEST_TMPDIR/$name"
+		is_png "$BATS_TEST_TMPDIR/$name/fracture-refill.png"
+	done
+}
+
+@test "plot without gnuplot, or with nothing to draw, says so" {
+	need_qemu
+	mkdir "$BATS_TEST_TMPDIR/bare"
+	cp run/rows.csv "$BATS_TEST_TMPDIR/bare/"
+	run -2 env PATH=/nonexistent "$TLBSCOPE" plot "$BATS_TEST_TMPDIR/bare"
+	says gnuplot install
+	cd "$BATS_TEST_TMPDIR"
+	mkdir none
+	sed -n '1p;/,none,none,none,/p' bare/rows.csv >none/rows.csv
+	refused plot none
+	says none
+}

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs that are cut short: by the death of the program or of QEMU, a hung guest, Ctrl-C, a line
+# that was half written. Whatever happens, --resume ends with every row of the plan once.
+#
+# The program is killed once it has written a certain number of rows, not after a time, so that a
+# slow machine kills at the same place as a fast one. Rows take some 10 ms: there are always some
+# left when the kill arrives, and a test fails if there were none.
+
+load helpers
+
+# Every test is a process of its own: what one sets, no other sees.
+# shellcheck disable=SC2030,SC2031
+
+setup() {
+	need_qemu
+	cd "$BATS_TEST_TMPDIR" || return 1
+	driver=
+	hung=
+}
+
+teardown() {
+	[ -z "$driver" ] || kill -KILL "$driver" 2>/dev/null || true
+	[ -z "$hung" ] || kill -KILL "$hung" 2>/dev/null || true
+}
+
+# Rows of the plan below: 8 cells (none, cr3, pge, invlpg at five places) in 3 repetitions.
+ROWS=24
+
+# start [OPTION...], start_again: the program in the background, writing to ./run.
+start() {
+	"$TLBSCOPE" run fracture --on tcg --out run --guest 4k --phase refill --repeats 3 \
+		--iterations "${iterations:-2000}" "$@" </dev/null >run.out 2>&1 3>&- &
+	driver=$!
+}
+
+start_again() {
+	"$TLBSCOPE" run --resume run </dev/null >run.out 2>&1 3>&- &
+	driver=$!
+}
+
+# Rows that are whole. No process is started for it: while one starts, rows are written.
+rows() {
+	local -a line=()
+	[ ! -f run/rows.csv ] || mapfile -t line <run/rows.csv
+	echo $((${#line[@]} > 0 ? ${#line[@]} - 1 : 0))
+}
+
+has_rows() {
+	local -a line=()
+	[ ! -f run/rows.csv ] || mapfile -t line <run/rows.csv
+	[ "${#line[@]}" -gt "$1" ] || ! is_alive "$driver"
+}
+
+# await_rows N: there are N rows and the program is still at work.
+await_rows() {
+	eventually has_rows "$1"
+	is_alive "$driver" || {
+		cat run.out
+		return 1
+	}
+}
+
+qemu_pid() {
+	pgrep -P "$driver" -f -- -kernel
+}
+
+# await_end STATUS: the program ends by itself with that status.
+ended() {
+	! is_alive "$driver"
+}
+await_end() {
+	local status=0
+	eventually ended
+	wait "$driver" || status=$?
+	driver=
+	[ "$status" -eq "$1" ] || {
+		echo "exit status $status instead of $1"
+		cat run.out
+		return 1
+	}
+}
+
+kill_driver() {
+	kill -KILL "$driver"
+	wait "$driver" || true
+	driver=
+	[ "$(rows)" -lt "$ROWS" ]
+}
+
+gone() {
+	! is_alive "$1"
+}
+
+started_twice() {
+	[ "$(grep -c '^driver: qemu: ' run/log.txt)" -eq 2 ]
+}
+
+# Every case of the plan once, in order, and the run says that it is complete.
+is_complete() {
+	local key=op,at,count,guest,global,pcid,leaves,touches,stride,offset,frames,mix,order,access
+	key+=,phase,repeat,iterations,seed
+	diff <(values run sequence) <(seq "$ROWS")
+	[ "$(values run "$key" | sort -u | wc -l)" -eq "$ROWS" ]
+	every run run,target,valid "run tcg ok"
+	every run refills 50 op=cr3
+	every run refills 1 op=invlpg at=in-set
+	every run refills 0 op=none
+	grep -q '"complete": true' run/run.json
+	grep -q "\"rows\": $ROWS\\>" run/run.json
+	[ "$(LC_ALL=C ls -x run)" = "log.txt  rows.csv  run.json" ]
+}
+
+resume() {
+	run -0 tlbscope run --resume run
+	says "results: run" "50 x 4k"
+	is_complete
+}
+
+@test "kill -9 of the program at several places, then --resume; no QEMU is left behind" {
+	local qemu
+	start
+	await_rows 1
+	kill_driver
+	start_again
+	await_rows 6
+	kill_driver
+	start_again
+	await_rows 13
+	qemu=$(qemu_pid)
+	is_alive "$qemu"
+	kill_driver
+	eventually gone "$qemu"
+	grep -q '"complete": false' run/run.json
+	cp run/rows.csv before.csv
+	resume
+	# What was there is there still, byte for byte.
+	cmp -n "$(stat -c %s before.csv)" before.csv run/rows.csv
+}
+
+@test "a torn last line is measured again" {
+	start
+	await_rows 2
+	kill_driver
+	truncate -s -7 run/rows.csv
+	run -0 tlbscope table run
+	start_again
+	await_rows 10
+	kill_driver
+	truncate -s -1 run/rows.csv
+	resume
+}
+
+@test "kill -9 of QEMU: the run finishes, the log says what happened" {
+	local qemu
+	start
+	await_rows 10
+	qemu=$(qemu_pid)
+	kill -KILL "$qemu"
+	await_end 0
+	is_complete
+	grep -q '"restarts": 1' run/run.json
+	grep -q 'the target ended in case op=' run/log.txt
+	started_twice
+	run -0 cat run.out
+	says "starting it again" "log.txt"
+	# How it ended is the first thing that a reader wants to know.
+	grep -q 'signal 9' run/log.txt
+}
+
+@test "QEMU killed twice: exit 1, the rows are kept, --resume goes on" {
+	local before
+	start
+	await_rows 5
+	kill -KILL "$(qemu_pid)"
+	before=$(rows)
+	eventually started_twice
+	await_rows $((before + 2))
+	kill -KILL "$(qemu_pid)"
+	await_end 1
+	run -0 cat run.out
+	says "a second time" "--resume run" "log.txt"
+	says_not Sanitizer
+	[ "$(rows)" -ge $((before + 2)) ]
+	[ "$(rows)" -lt "$ROWS" ]
+	grep -q '"complete": false' run/run.json
+	resume
+}
+
+# 2 seconds: the time-out holds for the guest's start too, which a loaded machine draws out.
+@test "a guest that hangs is started again after --timeout" {
+	start --timeout 2
+	await_rows 8
+	hung=$(qemu_pid)
+	kill -STOP "$hung"
+	await_end 0
+	gone "$hung"
+	is_complete
+	grep -q '"restarts": 1' run/run.json
+	grep -q "gave no answer in time in case op=" run/log.txt
+	grep -q "gave no answer in time" run.out
+}
+
+@test "Ctrl-C: exit 130, the rows are kept, no QEMU is left" {
+	local qemu before
+	start
+	await_rows 12
+	qemu=$(qemu_pid)
+	kill -INT "$driver"
+	await_end 130
+	gone "$qemu"
+	before=$(rows)
+	[ "$before" -ge 12 ]
+	[ "$before" -lt "$ROWS" ]
+	run -0 cat run.out
+	says "$before of $ROWS rows" "--resume run"
+	says_not Sanitizer
+	grep -q '"complete": false' run/run.json
+	resume
+}
+
+@test "SIGTERM is taken like Ctrl-C" {
+	start
+	await_rows 2
+	kill -TERM "$driver"
+	await_end 130
+	[ "$(rows)" -ge 2 ]
+}
+
+@test "--resume of a complete run adds nothing" {
+	iterations=20 start
+	await_end 0
+	cp run/rows.csv before.csv
+	is_complete
+	resume
+	cmp before.csv run/rows.csv
+}
+
+# Two programs that append to one file would measure rows twice.
+@test "--resume of a run that is still at work is refused" {
+	start
+	await_rows 3
+	run tlbscope run --resume run
+	[ "$status" -eq 2 ]
+	await_end 0
+	is_complete
+}
+
+@test "--resume takes another --timeout, or refuses it, but does not pass over it" {
+	start --timeout 50
+	await_rows 3
+	kill_driver
+	run tlbscope run --resume run --timeout 40
+	[ "$status" -eq 2 ] || grep -Eq '"timeout": 40' run/run.json
+}
+
+@test "--resume refuses what is no run, another plan, and a file that was changed" {
+	start
+	await_rows 9
+	kill_driver
+	refused run --resume nothing
+	says nothing
+	mkdir empty
+	refused run --resume empty
+	says empty
+	refused run fracture --resume run
+	says --resume
+	refused run --resume run --leaves 16
+	says --resume
+	refused run --resume run --on tcg
+	refused run --resume run --out other
+	sed -i '4d' run/rows.csv
+	run -2 tlbscope run --resume run
+	says run/rows.csv:4 "start a new run"
+	[ "$(rows)" -lt "$ROWS" ]
+}
