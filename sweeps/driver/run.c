@@ -621,7 +621,8 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 	stored_options(json_object_get(run->record.json, "options"), &request->options);
 	if (request->given & 1u << (OPT_TIMEOUT - OPT_ON))
 		request->options.timeout = timeout;
-	json_object_set_new(run->record.json, "options", describe_options(&request->options));
+	json_object_set_new(json_object_get(run->record.json, "options"), "timeout",
+			    json_real(request->options.timeout));
 	if (!run->target.ops)
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
