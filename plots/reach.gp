@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Latency against the number of lines: a curve for each page size and distance, the packed curve being the share of
-# caches and timer. Both axes are logarithmic, since a first level costs a few cycles and a walk a hundred. Light
-# bands are cliffs over the packed curve, with their range and rise; a doubtful one is lighter and has a question mark.
-# Thin bars reach from quartile to quartile of the repeats. Set by tlbscope plot: data (blocks: cliffs, then the
-# curves), base (picture without ending), heading, unit. Markers, dashes and lightness all differ, so that the
-# curves can be told apart in a greyscale print and where they coincide.
+# Latency against the number of lines: a curve for each page size and distance, the packed curve
+# being the share of caches and timer. Both axes are logarithmic, since a first level costs a few
+# cycles and a walk a hundred. Light bands are cliffs over the packed curve, with their range and
+# rise; a doubtful one is lighter and has a question mark. Thin bars reach from quartile to quartile
+# of the repeats. Set by tlbscope plot: data (blocks: cliffs, then the curves), base (picture
+# without ending), heading, unit. Markers, dashes and lightness all differ, so that the curves can
+# be told apart in a greyscale print and where they coincide.
 
 set encoding utf8
 stats data using 1 nooutput
@@ -31,7 +32,7 @@ set style line 4 lc rgb '#0f7050' lw 1.6 dt (4,3) pt 8 ps 0.9
 set style line 5 lc rgb '#7a3e8e' lw 1.6 dt (12,3,2,3) pt 4 ps 1.0
 set style line 6 lc rgb '#a89000' lw 1.6 dt (6,3,2,3,2,3) pt 1 ps 0.9
 set style line 7 lc rgb '#404040' lw 1.6 dt (16,4) pt 10 ps 1.0
-style(i) = (i - 1) % 7 + 1
+style(i) = i == 1 ? 1 : (i - 2) % 6 + 2
 
 set border 3 lc rgb '#606060'
 set tics nomirror out
@@ -49,8 +50,9 @@ set xlabel 'lines touched'
 set ylabel unit
 set errorbars 0
 set label 1 heading at graph 0, screen 0.955 left font ',13'
-set key at screen 0.085, screen 0.925 left top Left reverse horizontal maxcols 4 samplen 4 width -1 font ',11'
-set tmargin at screen 0.84
+set key at screen 0.085, screen 0.925 left top Left reverse horizontal maxcols 4 \
+	samplen 4 width -1 font ',11'
+set tmargin at screen 0.905 - 0.0325 * ceil(curves / 2.0) # below the legend
 set bmargin at screen 0.13
 set lmargin 9
 set rmargin 2
@@ -60,13 +62,16 @@ do for [kind in 'svg png'] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,540 font 'DejaVu Sans,12' background rgb 'white'
 	} else {
-		set terminal pngcairo size 1800,1080 fontscale 2 pointscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
+		set terminal pngcairo size 1800,1080 fontscale 2 pointscale 2 linewidth 2 \
+			font 'DejaVu Sans,12' background rgb 'white'
 	}
 	set output base . '.' . kind
-	plot data index 0 using 1:(bottom):1:2:(bottom):(level(1)):($5 > 0 ? 0xf6f6f6 : 0xe9e9e9) with boxxyerror \
-		fs solid 1.0 noborder fc rgb variable notitle, \
-	     for [i = 1:curves] '' index i using 1:2:3:4 with yerrorbars ls style(i) dt 1 lw 1 pt -1 notitle, \
-	     for [i = 1:curves] '' index i using 1:2 with linespoints ls style(i) title columnheader(1), \
+	plot data index 0 using 1:(bottom):1:2:(bottom):(level(1)):($5 > 0 ? 0xf6f6f6 : 0xe9e9e9) \
+		with boxxyerror fs solid 1.0 noborder fc rgb variable notitle, \
+	     for [i = 1:curves] '' index i using 1:2:3:4 with yerrorbars ls style(i) \
+		dt 1 lw 1 pt -1 notitle, \
+	     for [i = 1:curves] '' index i using 1:2 with linespoints ls style(i) \
+		title columnheader(1), \
 	     '' index 0 using (sqrt($1 * $2)):(level(0.965 - 0.08 * $3)):4 with labels \
 		font ',9' tc rgb '#404040' notitle
 	unset output

@@ -47,6 +47,9 @@ const struct ts_key ts_keys[TS_KEYS] = {
 	[TS_KEY_REPEAT] = { "repeat", RANGE(1, 1000000, 1), .help = "number of this repetition" },
 	[TS_KEY_ITERATIONS] = { "iterations", RANGE(1, 1ULL << 32, 200),
 				.help = "of the loop in one row" },
+	[TS_KEY_CODE] = { "code", RANGE(0, 1, 0),
+			  .help = "1: the window is executable and code in every touched line has run; KVM's "
+				  "nx_huge_pages maps such pages by 4K" },
 	[TS_KEY_SEED] = { "seed", RANGE(0, ~0ULL, 1), .help = "of the random visiting order" },
 };
 

@@ -44,6 +44,7 @@ struct ts_case {
 	u64 repeat;   /* number of this repetition, from 1 */
 	u64 iterations;
 	u64 seed;     /* of the visiting order (chase) */
+	u64 code;     /* 1: every touched line also holds code that has run (nx_huge_pages splits such pages) */
 };
 
 enum ts_key_id {
@@ -65,6 +66,7 @@ enum ts_key_id {
 	TS_KEY_REPEAT,
 	TS_KEY_ITERATIONS,
 	TS_KEY_SEED,
+	TS_KEY_CODE,
 	TS_KEYS
 };
 

@@ -93,14 +93,32 @@ enum ts_status ts_window_map(struct ts_window *window, const struct ts_tables *t
 	enum ts_status status;
 	u32 s;
 
-	flags |= TS_PTE_P | TS_PTE_W;
+	flags |= TS_PTE_P | TS_PTE_W | (e->c.global ? TS_PTE_G : 0);
 	for (s = 0; s < 2; s++) {
 		status = map_set(window, s, tables, &taker,
-				 flags | (e->c.global ? TS_PTE_G : 0), error);
+				 e->c.code ? flags & ~TS_PTE_NX : flags, error);
 		if (status)
 			return status;
 	}
-	return map_mapped(e, tables, &taker, flags | (e->c.global ? TS_PTE_G : 0), error);
+	return map_mapped(e, tables, &taker, flags, error);
+}
+
+/* ENDBR64 (a kernel with indirect branch tracking wants it at the target of an indirect call), then RET. */
+#define CODE 0x000000c3fa1e0ff3ULL
+#define CODE_OFFSET 16 /* behind the chain pointer and the word that a write pass writes */
+
+#ifdef __clang__
+__attribute__((no_sanitize("kcfi"))) /* there is no type hash in front of this function */
+#endif
+static void run_code(const struct ts_expansion *e)
+{
+	u64 i, function;
+
+	for (i = 0; e->c.code && i < e->touches; i++) {
+		function = e->touch[i] + CODE_OFFSET;
+		*(volatile u64 *)(unsigned long)function = CODE;
+		((void (*)(void))(unsigned long)function)();
+	}
 }
 
 enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *error)
@@ -118,5 +136,6 @@ enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *e
 	}
 	if (i != e->touches)
 		return ts_fail(error, TS_CONFLICT, "touches", "two touches share a line");
+	run_code(e);
 	return TS_OK;
 }

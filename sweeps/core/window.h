@@ -36,7 +36,8 @@ enum ts_status ts_window_map(struct ts_window *window, const struct ts_tables *t
 /*
  * Writes the chase chain into the lines of the window, which must be reachable at its addresses, and follows
  * it once: TS_CONFLICT if two touches share a line (so that the chain is not one cycle over all).
- * Runs for every order: a line that was never written may share one zero page with others.
+ * Runs for every order: a line that was never written may share one zero page with others. With code=1 it
+ * also puts a function that only returns into every touched line, and calls it.
  */
 enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *error);
 

@@ -164,20 +164,26 @@ static int set_on(struct loader *loader, struct section *section, const char *li
 	return 1;
 }
 
-/* Mask of a comma-separated list of leaf sizes; 0 with *error filled. */
+const char *const plan_host_names[PLAN_HOSTS] = { "4k", "2m", "1g", "2m-logged" };
+
+/* Mask (1 << enum plan_host) of a comma-separated list; 0 with the wrong word in *error. */
 static u32 host_pages(const char *list, struct ts_error *error)
 {
-	struct ts_sweep sweep;
-	u32 i, mask = 0;
+	u32 mask = 0, i;
+	size_t n;
 
-	ts_sweep_init(&sweep);
-	if (ts_sweep_set(&sweep, "guest", 5, list, strlen(list), error)) {
-		if (error->status == TS_UNKNOWN_VALUE)
-			error->hint = "host pages are 4k, 2m and 1g";
-		return 0;
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		for (i = 0; i < PLAN_HOSTS && !ts_equal_n(list, n, plan_host_names[i]); i++)
+			;
+		if (i == PLAN_HOSTS) {
+			ts_fail_n(error, TS_UNKNOWN_VALUE, list, n, "host pages are 4k, 2m, 1g and 2m-logged");
+			return 0;
+		}
+		mask |= 1u << i;
 	}
-	for (i = 0; i < sweep.axis[TS_KEY_GUEST].n; i++)
-		mask |= 1u << sweep.axis[TS_KEY_GUEST].value[i];
+	if (!mask)
+		ts_fail(error, TS_MISSING_VALUE, "host", "host pages are 4k, 2m, 1g and 2m-logged");
 	return mask;
 }
 
@@ -186,7 +192,7 @@ static int set_host(struct loader *loader, struct section *section, const char *
 	struct ts_error error;
 
 	section->hosts = host_pages(list, &error);
-	return section->hosts ? 1 : bad_line(loader, "host:", error.word, "host pages are 4k, 2m and 1g");
+	return section->hosts ? 1 : bad_line(loader, "host:", error.word, error.hint);
 }
 
 /* libinih's callback; its result does not stop the parser, loader->failed keeps the first problem. */
@@ -460,10 +466,11 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 }
 
 /* All repetitions of all sections over one host page. */
-static int add_host_cases(const struct plan *plan, const struct plan_filter *filter, u64 page,
+static int add_host_cases(const struct plan *plan, const struct plan_filter *filter, u32 page,
 			  struct planned **list, size_t *count, size_t *skipped, struct problem *p)
 {
-	const char *host = filter->chooses_host ? ts_page_names[page] : NULL;
+	const char *host = filter->chooses_host ? plan_host_names[page] : NULL;
+	const u32 plain = 1u << PLAN_HOST_4K | 1u << PLAN_HOST_2M | 1u << PLAN_HOST_1G;
 	u64 repeat, repeats = 1;
 	size_t i;
 
@@ -476,7 +483,7 @@ static int add_host_cases(const struct plan *plan, const struct plan_filter *fil
 
 			if (repeat > section->sweep.repeats || !runs_on(section, filter->target) ||
 			    section->when & ~filter->features ||
-			    (host && section->hosts && !(section->hosts & 1u << page)))
+			    (host && !((section->hosts ?: plain) & 1u << page)))
 				continue;
 			if (add_section_cases(plan, section, filter, host, repeat, list, count,
 					      skipped, p))
@@ -489,7 +496,7 @@ static int add_host_cases(const struct plan *plan, const struct plan_filter *fil
 int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *p)
 {
-	u64 page, pages = filter->chooses_host ? TS_PAGES : 1;
+	u32 page, pages = filter->chooses_host ? PLAN_HOSTS : 1;
 	int result = 0;
 
 	*list = NULL;

@@ -9,7 +9,7 @@
  *   [NAME]                a section is one sweep: a list of values for each axis, and their product
  *   when = 1g             optional: the section is left out when the CPU lacks this feature
  *   on = tcg, kvm         optional: targets that run the section (all when absent)
- *   host = 4k, 2m         optional: host pages, where the target chooses them (all when absent)
+ *   host = 4k, 2m         optional: host pages, where the target chooses them (4k, 2m, 1g when absent)
  *   op = none, invlpg, cr3
  *   guest = 2m
  *   repeats = 3
@@ -22,11 +22,21 @@
 
 #include <stddef.h>
 
+/* Host pages that a target can be asked for. */
+enum plan_host {
+	PLAN_HOST_4K,
+	PLAN_HOST_2M,
+	PLAN_HOST_1G,
+	PLAN_HOST_2M_LOGGED, /* RAM on 2M pages, with dirty logging on, as in a live migration */
+	PLAN_HOSTS
+};
+extern const char *const plan_host_names[PLAN_HOSTS];
+
 struct section {
 	char *name;
 	u32 when;     /* features (enum ts_feature) without which the section is left out */
 	char *on;     /* targets that run it, comma-separated; 0 for all */
-	u32 hosts;    /* 1 << enum ts_page: host pages; 0 for all */
+	u32 hosts;    /* 1 << enum plan_host; 0 for those that are plain pages */
 	int line;     /* where it starts in the file, for messages */
 	struct ts_sweep sweep;
 	u32 overridden; /* keys (1 << enum ts_key_id) that came from the command line */

@@ -181,7 +181,9 @@ static int compare_bands(const void *a, const void *b)
 {
 	const struct band *x = a, *y = b;
 
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
 }
 
 static void merge_band(struct band *into, const struct band *band)
@@ -192,7 +194,7 @@ static void merge_band(struct band *into, const struct band *band)
 	into->doubtful &= band->doubtful;
 }
 
-/* Cliffs of all curves but the packed ones, those that overlap as one; returns how many. Caller frees. */
+/* Cliffs of all curves but packed ones, as one where they overlap; returns how many. Caller frees. */
 static size_t find_bands(const struct reach_set *set, struct band **bands)
 {
 	struct cliff cliff[REACH_CLIFFS];
@@ -218,7 +220,7 @@ static size_t find_bands(const struct reach_set *set, struct band **bands)
 #define LABEL_OCTAVES 1.7 /* width of a band's label on the axis */
 #define LABEL_ROWS 3
 
-/* Lines "from to row label doubtful" of the bands; where one label would run into another it goes a row lower. */
+/* Lines of the bands; a label that would run into another goes a row lower. */
 static void write_bands(FILE *out, const struct reach_set *set)
 {
 	double end[LABEL_ROWS] = { 0 }, middle;
@@ -240,10 +242,15 @@ static void write_bands(FILE *out, const struct reach_set *set)
 	free(band);
 }
 
-static void write_curve(FILE *out, const struct reach_curve *curve)
+/* A curve that was declined altogether is left out; returns whether there was one. */
+static int write_curve(FILE *out, const struct reach_curve *curve)
 {
-	size_t i;
+	size_t i, any = 0;
 
+	for (i = 0; i < curve->samples; i++)
+		any |= !isnan(curve->sample[i].cycles);
+	if (!any)
+		return 0;
 	fprintf(out, "\n\n\"%s%s\"\n# lines cycles lower_quartile upper_quartile net\n", curve->name,
 		curve->packed ? " (caches and timer)" : "");
 	for (i = 0; i < curve->samples; i++) {
@@ -255,10 +262,12 @@ static void write_curve(FILE *out, const struct reach_curve *curve)
 			fprintf(out, "%g %.3f %.3f %.3f %.3f\n", sample->lines, sample->cycles, sample->low,
 				sample->high, sample->net);
 	}
+	return 1;
 }
 
-/* Blocks for gnuplot's index: the cliffs, then the curves, packed ones first. */
-static int write_reach(const char *data, const struct reach_set *set, struct problem *p)
+/* Blocks for gnuplot's index: the cliffs, then the curves, packed ones first; counts those. */
+static int write_reach(const char *data, const struct reach_set *set, size_t *curves,
+		       struct problem *p)
 {
 	FILE *out = fopen(data, "we");
 	size_t i;
@@ -267,42 +276,53 @@ static int write_reach(const char *data, const struct reach_set *set, struct pro
 		return problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
 	write_bands(out, set);
 	for (i = set->curves; i && set->curve[i - 1].packed; i--)
-		write_curve(out, &set->curve[i - 1]);
+		*curves += write_curve(out, &set->curve[i - 1]);
 	for (i = 0; i < set->curves && !set->curve[i].packed; i++)
-		write_curve(out, &set->curve[i]);
+		*curves += write_curve(out, &set->curve[i]);
 	fclose(out);
 	return 0;
 }
 
-/* One picture for each host page; its name is that of the host page when there are several. */
-static int plot_reach(const struct rows *rows, const struct reach *reach, const char *dir, size_t *drawn,
+/* Draws one set; returns 1 when there was something to draw, else 0 or a negative errno. */
+static int draw_reach(const struct reach_set *set, const char *base, const char *cpu,
 		      struct problem *p)
 {
-	char *script = data_path("plots/reach.gp"), *cpu = heading(rows);
+	char *script = data_path("plots/reach.gp"), *data = xasprintf("%s.dat", base);
+	char *title = xasprintf("%s, host page %s", cpu, set->key->host);
+	size_t curves = 0;
+	int result = write_reach(data, set, &curves, p);
+
+	if (!result && curves)
+		result = draw(script, data, base, title, "TSC cycles a line", p);
+	else if (!result)
+		unlink(data);
+	if (!result && curves)
+		printf("%s.svg\n%s.png\n", base, base);
+	free(script);
+	free(data);
+	free(title);
+	return result ? result : curves > 0;
+}
+
+/* One picture for each host page; its name is that of the host page when there are several. */
+static int plot_reach(const struct rows *rows, const struct reach *reach, const char *dir,
+		      size_t *drawn, struct problem *p)
+{
+	char *cpu = heading(rows);
 	int result = 0;
 	size_t i;
 
-	for (i = 0; i < reach->count && !result; i++) {
+	for (i = 0; i < reach->count && result >= 0; i++) {
 		const struct reach_set *set = &reach->set[i];
 		char *base = xasprintf("%s/reach%s%s", dir, reach->count > 1 ? "-" : "",
 				       reach->count > 1 ? set->key->host : "");
-		char *data = xasprintf("%s.dat", base);
-		char *title = xasprintf("%s, host page %s", cpu, set->key->host);
 
-		if (!set->emulated) {
-			result = write_reach(data, set, p);
-			result = result ? result : draw(script, data, base, title, "TSC cycles a line", p);
-			if (!result)
-				printf("%s.svg\n%s.png\n", base, base);
-			(*drawn)++;
-		}
+		result = set->emulated ? 0 : draw_reach(set, base, cpu, p);
+		*drawn += result > 0;
 		free(base);
-		free(data);
-		free(title);
 	}
-	free(script);
 	free(cpu);
-	return result;
+	return result < 0 ? result : 0;
 }
 
 static char *run_dir(const char *run)

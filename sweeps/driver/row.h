@@ -5,7 +5,7 @@
  * Columns, in this order; the names are fixed:
  *   run target accel cpu guest host host_how op class at count global pcid leaves touches stride offset
  *   frames mix order access phase repeat sequence iterations seed cycles refills off_median exits
- *   must mix_refills mix_must op_va twin  [extra columns of the target, one for each event]  valid
+ *   must mix_refills mix_must op_va twin code  [extra columns of the target, one for each event]  valid
  *
  * cycles, refills: per iteration (median over the iterations). Not measured: empty. Readers take columns by
  * name, keep those that they do not know, and take a missing one for empty.

@@ -20,7 +20,7 @@ enum column_id {
 	COL_AT, COL_COUNT, COL_GLOBAL, COL_PCID, COL_LEAVES, COL_TOUCHES, COL_STRIDE, COL_OFFSET,
 	COL_FRAMES, COL_MIX, COL_ORDER, COL_ACCESS, COL_PHASE, COL_REPEAT, COL_SEQUENCE,
 	COL_ITERATIONS, COL_SEED, COL_CYCLES, COL_REFILLS, COL_OFF_MEDIAN, COL_EXITS, COL_MUST,
-	COL_MIX_REFILLS, COL_MIX_MUST, COL_OP_VA, COL_TWIN, COL_FIXED, COL_VALID = COL_FIXED
+	COL_MIX_REFILLS, COL_MIX_MUST, COL_OP_VA, COL_TWIN, COL_CODE, COL_FIXED, COL_VALID = COL_FIXED
 };
 
 /* Names in file order; the extra columns stand between twin and valid. */
@@ -28,7 +28,7 @@ static const char *const column_names[COL_FIXED + 1] = {
 	"run", "target", "accel", "cpu", "guest", "host", "host_how", "op", "class", "at", "count",
 	"global", "pcid", "leaves", "touches", "stride", "offset", "frames", "mix", "order", "access",
 	"phase", "repeat", "sequence", "iterations", "seed", "cycles", "refills", "off_median",
-	"exits", "must", "mix_refills", "mix_must", "op_va", "twin", "valid",
+	"exits", "must", "mix_refills", "mix_must", "op_va", "twin", "code", "valid",
 };
 
 /* ---- reasons ---- */

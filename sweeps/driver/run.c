@@ -36,7 +36,7 @@ struct request {
 };
 
 enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
-       OPT_HOST, OPT_REPEATS, OPT_KEY };
+       OPT_FRESH, OPT_HOST, OPT_REPEATS, OPT_KEY };
 
 static u64 parse_memory(const char *text, struct argp_state *state)
 {
@@ -98,6 +98,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 	case OPT_IMAGE: request->options.guest_image = arg; return 0;
 	case OPT_MEMORY: request->options.memory = parse_memory(arg, state); return 0;
 	case OPT_TIMEOUT: request->options.timeout = parse_seconds(arg, state); return 0;
+	case OPT_FRESH: request->options.fresh_boot = 1; return 0;
 	case OPT_HOST: add_override(request, "host", arg, state); return 0;
 	case OPT_REPEATS: add_override(request, "repeats", arg, state); return 0;
 	case ARGP_KEY_ARG:
@@ -126,9 +127,10 @@ static const struct argp_option *run_options(void)
 		{ "image", OPT_IMAGE, "PATH", 0, "guest image to use", 1 },
 		{ "memory", OPT_MEMORY, "SIZE", 0, "guest memory, e.g. 4g; standard: what the plan needs", 1 },
 		{ "timeout", OPT_TIMEOUT, "SECONDS", 0, "for one row (60)", 1 },
+		{ "fresh-boot", OPT_FRESH, 0, 0, "a boot of its own for each cell (target kvm)", 1 },
 		{ 0, 0, 0, 0, "Axes of the plan; LIST is values with commas between. guest selects the "
 			      "sections that have it, the others replace their axis in all sections:", 2 },
-		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g", 2 },
+		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g,2m-logged", 2 },
 		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 2 },
 	};
 	static struct argp_option all[TS_COUNT(fixed) + TS_KEYS + 1];
@@ -253,8 +255,9 @@ struct run {
 
 static json_t *describe_options(const struct options *o)
 {
-	return json_pack("{s:s, s:s*, s:s*, s:I, s:f}", "qemu", o->qemu, "cpu", o->cpu, "image",
-			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout);
+	return json_pack("{s:s, s:s*, s:s*, s:I, s:f, s:b}", "qemu", o->qemu, "cpu", o->cpu, "image",
+			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout,
+			 "fresh_boot", o->fresh_boot);
 }
 
 /* What is known before the target has started: enough for --resume. */
@@ -593,8 +596,9 @@ static void stored_options(const json_t *json, struct options *options)
 	const char *qemu = NULL, *cpu = NULL, *image = NULL;
 	json_int_t memory = 0;
 
-	json_unpack((json_t *)json, "{s?s, s?s, s?s, s?I, s?F}", "qemu", &qemu, "cpu", &cpu, "image",
-		    &image, "memory", &memory, "timeout", &options->timeout);
+	json_unpack((json_t *)json, "{s?s, s?s, s?s, s?I, s?F, s?b}", "qemu", &qemu, "cpu", &cpu, "image",
+		    &image, "memory", &memory, "timeout", &options->timeout, "fresh_boot",
+		    &options->fresh_boot);
 	options->qemu = qemu ?: options->qemu;
 	options->cpu = cpu;
 	options->guest_image = image;

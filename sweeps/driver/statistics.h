@@ -47,7 +47,7 @@ void fracture_interval(const struct rounds *rounds, u64 seed, struct interval *f
 struct reach_point {
 	double lines;
 	double cycles; /* a line */
-	double spread; /* half the range of its repeats; 0 for exact, NAN for a single one */
+	double spread; /* what it is uncertain by; 0 for exact, NAN when not known */
 };
 
 enum cliff_certainty { CLIFF_DOUBTFUL, CLIFF_LIKELY, CLIFF_CLEAR };

@@ -47,7 +47,7 @@ static char *set_text(const struct ts_case *c)
 {
 	struct ts_case standard;
 	char *text = xasprintf("%llu x %s", c->leaves, ts_page_names[c->guest]), *next, value[64];
-	static const u8 told[] = { TS_KEY_GLOBAL, TS_KEY_PCID, TS_KEY_OFFSET, TS_KEY_FRAMES,
+	static const u8 told[] = { TS_KEY_GLOBAL, TS_KEY_PCID, TS_KEY_CODE, TS_KEY_OFFSET, TS_KEY_FRAMES,
 				   TS_KEY_ORDER, TS_KEY_ACCESS };
 	struct ts_text out;
 	size_t i;
@@ -293,7 +293,7 @@ static void print_op_block(FILE *out, struct cell *const *cell, size_t n)
 		char *set = c->mix ? xasprintf("%llux%s+%llux%s", c->leaves, ts_page_names[c->guest],
 					       ts_mix_leaves(c->mix), ts_page_names[ts_mix_page(c->mix)]) :
 				     xasprintf("%llux%s%s", c->leaves, ts_page_names[c->guest],
-					       c->global ? " global" : c->pcid ? " pcid" : "");
+					       c->global ? " global" : c->pcid ? " pcid" : c->code ? " code" : "");
 
 		fprintf(out, " %15s", set);
 		free(set);
@@ -684,7 +684,8 @@ int command_table(int argc, char **argv)
 		{ 0 },
 	};
 	const struct argp argp = { .options = options, .parser = parse_table, .args_doc = "RUN...",
-				   .doc = "Prints the fracture table of runs (directories, or rows.csv files)." };
+				   .doc = "Prints the fracture table of runs (directories, or rows.csv files); the "
+					  "reach table of cells that flush nothing." };
 	struct table_request request = { 0 };
 	struct problem p = { 0 };
 	struct rows *rows;

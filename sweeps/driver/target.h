@@ -17,6 +17,7 @@ struct options {
 	const char *guest_image; /* 0 for the installed one */
 	u64 memory;	     /* bytes of guest RAM; 0 for what the plan needs */
 	double timeout;	     /* seconds for one request */
+	int fresh_boot;	     /* a boot of its own for each cell */
 };
 
 struct target {

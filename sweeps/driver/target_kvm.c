@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A native loop of two instructions takes 1 to 3 cycles an iteration, an emulated one thousands. */
 #define EMULATED_CYCLES 100
@@ -38,8 +39,9 @@ struct kvm {
 	struct backing backing;
 	int up;		/* a guest runs, on this backing: */
 	int gigabytes;	/* with memory for 1G leaves */
-	u64 host;	/* enum ts_page */
-	int failed[TS_PAGES][2]; /* a backing that could not be had (by gigabytes) is not tried twice */
+	u64 host;	/* enum plan_host */
+	json_t *splits; /* run.json: what dirty logging did to KVM's 2M pages, one object a boot */
+	int failed[PLAN_HOSTS][2]; /* a backing that could not be had (by gigabytes) is not tried twice */
 	const char *cpu; /* -cpu */
 	int cpu_retried, nested, shadow;
 	char extra[EXTRAS][32];
@@ -138,10 +140,14 @@ static int counts_agree(u64 host, const struct ts_case *c, json_int_t small, jso
 	if (small < 0 || large < 0)
 		return 0;
 	switch (host) {
-	case TS_4K:
+	case PLAN_HOST_4K:
 		return small > 0 && !large && giant <= 0;
-	case TS_2M:
+	case PLAN_HOST_2M:
+		if (c->code) /* nx_huge_pages splits what was executed: that is to be seen, not refused */
+			return giant <= 0;
 		return large >= regions(c) && giant <= 0 && small <= FIRST_REGION;
+	case PLAN_HOST_2M_LOGGED:
+		return small > 0 && !large && giant <= 0;
 	}
 	return giant > 0 && small <= FIRST_REGION;
 }
@@ -231,10 +237,57 @@ static int start(struct kvm *kvm, struct target *target, struct problem *p)
 	return result;
 }
 
+static json_int_t count_2m(struct kvm *kvm)
+{
+	json_t *reply, *list = statistics(kvm, "vm", &reply);
+	json_int_t large = list ? statistic(list, "pages_2m") : -1;
+
+	json_decref(reply);
+	return large;
+}
+
+#define LOGGING_SECONDS 10.0 /* until all 2M pages are split; it goes on with what there is */
+
+/*
+ * Dirty logging as a live migration switches it on: one that goes nowhere and never ends, since it may send next to
+ * nothing. The set of the first case is mapped before, so that KVM's 2M pages are there to be split.
+ */
+static int log_dirty(struct target *target, const struct ts_case *c, struct problem *p)
+{
+	struct kvm *kvm = target->state;
+	struct ts_case first = *c;
+	struct row ignored = { .valid = "ok" };
+	json_int_t before, after;
+	double deadline;
+	int result;
+
+	first.phase = TS_REFILL;
+	first.iterations = 1;
+	result = guest_measure(&kvm->guest, &first, &ignored, p);
+	if (result && result != -ENOTSUP)
+		return result;
+	before = after = count_2m(kvm);
+	result = qemu_command(&kvm->guest.qemu, "migrate-set-parameters",
+			      json_pack("{s:i}", "max-bandwidth", 4096), NULL, p) ?:
+		 qemu_command(&kvm->guest.qemu, "migrate",
+			      json_pack("{s:s}", "uri", "exec:cat >/dev/null"), NULL, p);
+	if (result)
+		return result;
+	deadline = now_seconds() + LOGGING_SECONDS;
+	while (now_seconds() < deadline && !interrupted && (after = count_2m(kvm)) > 0)
+		usleep(50000);
+	fprintf(target->log, "driver: dirty logging on: KVM's 2M pages %lld before, %lld after\n",
+		(long long)before, (long long)after);
+	json_array_append_new(kvm->splits, json_pack("{s:I, s:I}", "pages_2m_before", before,
+						     "pages_2m_after", after));
+	return 0;
+}
+
 /* A guest on the host page and with the memory that a case wants; -ENOTSUP when there is no such backing. */
 static int boot(struct target *target, u64 host, int gigabytes, struct problem *p)
 {
 	struct kvm *kvm = target->state;
+	u64 page = host == PLAN_HOST_2M_LOGGED ? TS_2M : host;
 	char seen[32] = "";
 	int result;
 
@@ -245,11 +298,11 @@ static int boot(struct target *target, u64 host, int gigabytes, struct problem *
 		return result;
 	if (kvm->failed[host][gigabytes])
 		return -ENOTSUP;
-	if (backing_choose(&kvm->backing, host, guest_memory(target, gigabytes), target->log, p)) {
+	if (backing_choose(&kvm->backing, page, guest_memory(target, gigabytes), target->log, p)) {
 		kvm->failed[host][gigabytes] = 1;
-		fprintf(stderr, "\nhost page %s: %s; its rows are marked backing\n", ts_page_names[host],
+		fprintf(stderr, "\nhost page %s: %s; its rows are marked backing\n", plan_host_names[host],
 			p->text);
-		fprintf(target->log, "driver: host page %s: %s\n", ts_page_names[host], p->text);
+		fprintf(target->log, "driver: host page %s: %s\n", plan_host_names[host], p->text);
 		return -ENOTSUP;
 	}
 	kvm->host = host;
@@ -260,7 +313,7 @@ static int boot(struct target *target, u64 host, int gigabytes, struct problem *
 	kvm->up = 1;
 	pin(kvm, target->log);
 	backing_check(&kvm->backing, kvm->guest.qemu.pid, 0, seen, sizeof(seen));
-	fprintf(target->log, "driver: host page %s by %s, %llu MiB; before: %s\n", ts_page_names[host],
+	fprintf(target->log, "driver: host page %s by %s, %llu MiB; before: %s\n", plan_host_names[host],
 		kvm->backing.how, kvm->backing.memory >> 20, seen);
 	return 0;
 }
@@ -273,6 +326,7 @@ static int kvm_close(struct target *target, struct problem *p)
 	int result = shut_down(kvm, p);
 
 	host_state_restore();
+	json_decref(kvm->splits);
 	free(kvm);
 	free(target->cpu);
 	target->state = NULL;
@@ -292,11 +346,13 @@ static int kvm_open(struct target *target, struct problem *p)
 	kvm->cpu = target->options->cpu ?: "host";
 	kvm->nested = machine_is_guest();
 	kvm->shadow = is_shadow();
+	kvm->splits = json_array();
 	for (i = 0; i < EXTRAS; i++)
 		kvm->extra_text[i] = kvm->extra[i];
-	result = boot(target, TS_4K, 0, p);
+	result = boot(target, PLAN_HOST_4K, 0, p);
 	if (result) {
 		host_state_restore();
+		json_decref(kvm->splits);
 		free(kvm);
 		target->state = NULL;
 		return result;
@@ -311,18 +367,30 @@ static int kvm_open(struct target *target, struct problem *p)
 	return 0;
 }
 
+/* --fresh-boot: flags in the CPU may outlive a cell, but not the guest's own tag in the TLB. */
+static int kvm_begin_cell(struct target *target, const struct ts_case *cases, size_t count,
+			  struct problem *p)
+{
+	(void)cases;
+	(void)count;
+	return target->options->fresh_boot ? shut_down(target->state, p) : 0;
+}
+
 static int kvm_measure(struct target *target, const struct ts_case *c, struct row *row,
 		       struct problem *p)
 {
 	struct kvm *kvm = target->state;
-	u64 host = TS_4K;
+	u64 host = PLAN_HOST_4K;
 	json_int_t before, after;
-	int result;
+	int result, was_up;
 
-	while (strcmp(ts_page_names[host], row->host))
+	while (strcmp(plan_host_names[host], row->host))
 		host++;
 	row->host_how = "asked";
+	was_up = kvm->up && kvm->host == host && kvm->gigabytes == !!(ts_case_needs(c) & TS_GB_PAGES);
 	result = boot(target, host, !!(ts_case_needs(c) & TS_GB_PAGES), p);
+	if (!result && !was_up && host == PLAN_HOST_2M_LOGGED)
+		result = log_dirty(target, c, p);
 	if (result) {
 		if (result == -ENOTSUP)
 			row_reason(row, "backing");
@@ -355,9 +423,9 @@ static void kvm_describe(const struct target *target, json_t *run)
 	const struct kvm *kvm = target->state;
 
 	guest_describe(&kvm->guest, run);
-	json_object_set_new(run, "kvm", json_pack("{s:b, s:b, s:s, s:b}", "nested", kvm->nested, "shadow",
+	json_object_set_new(run, "kvm", json_pack("{s:b, s:b, s:s, s:b, s:O}", "nested", kvm->nested, "shadow",
 						  kvm->shadow, "cpu_model", kvm->cpu, "cpu_retried",
-						  kvm->cpu_retried));
+						  kvm->cpu_retried, "dirty_logging", kvm->splits));
 }
 
 static const char *const kvm_prefer[] = { "bare-metal", 0 };
@@ -373,6 +441,7 @@ const struct target_ops target_kvm = {
 	.chooses_host = 1,
 	.phases = ~0u,
 	.open = kvm_open,
+	.begin_cell = kvm_begin_cell,
 	.measure = kvm_measure,
 	.close = kvm_close,
 	.describe = kvm_describe,

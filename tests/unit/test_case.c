@@ -12,7 +12,7 @@
 
 static const char *const key_names[TS_KEYS] = {
 	"op", "at", "count", "guest", "global", "pcid", "leaves", "touches", "stride", "offset",
-	"frames", "mix", "order", "access", "phase", "repeat", "iterations", "seed",
+	"frames", "mix", "order", "access", "phase", "repeat", "iterations", "seed", "code",
 };
 static const char *const op_names[] = {
 	"none", "invlpg", "invpcid-addr", "invpcid-ctx", "invpcid-nonglobal", "invpcid-all", "cr3",

@@ -124,6 +124,8 @@ static void check_set(const struct ts_window *window, const struct ts_tables *ta
 	u64 size = leaf_bytes[set->page], expected, va, i;
 	struct walk w;
 
+	if (window->e->c.code) /* code is to run there */
+		flags &= ~XD;
 	for (i = 0; i < set->leaves; i++) {
 		va = set->va + i * set->step;
 		assert_int_equal(walk(&pool, tables, va, &w), WALKED);
@@ -455,7 +457,7 @@ static void lend(const struct ts_tables *tables, const struct ts_set *set, u8 on
 				break;
 		if (!on)
 			assert_int_equal(munmap((void *)va, n * size), 0);
-		else if (mmap((void *)va, n * size, PROT_READ | PROT_WRITE,
+		else if (mmap((void *)va, n * size, PROT_READ | PROT_WRITE | PROT_EXEC,
 			      MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ram_file,
 			      pa - RAM_BASE) != (void *)va)
 			fail_msg("mmap at 0x%llx: the address is taken", va);

@@ -211,6 +211,7 @@ static inline void random_case(u64 *state, struct ts_case *c)
 	c->repeat = 1 + random_below(state, 1000000);
 	c->iterations = 1 + random_below(state, c->phase <= TS_RETOUCH ? 65536 : 1ULL << 32);
 	c->seed = random_u64(state) >> random_below(state, 64);
+	c->code = random_below(state, 2);
 }
 
 /* The finished case of a line that must be right. */
