@@ -345,6 +345,16 @@ void cells_free(struct cells *cells)
 
 /* ---- verdict ---- */
 
+static const struct cell *first_cell(const struct cells *cells, u64 phase, const char *host)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (cells->cell[i].key->c.phase == phase && !strcmp(cells->cell[i].key->host, host))
+			return &cells->cell[i];
+	return NULL;
+}
+
 /* The cell of a leaf size that a verdict rests on: plain pages, 16 or more of them. */
 static const struct cell *verdict_cell(const struct cells *cells, u64 phase, const char *host, u64 guest)
 {
@@ -354,6 +364,7 @@ static const struct cell *verdict_cell(const struct cells *cells, u64 phase, con
 		const struct row *key = cells->cell[i].key;
 
 		if (key->c.phase == phase && key->c.guest == guest && !key->c.mix && !key->c.global &&
+		    !key->c.code &&
 		    !strcmp(key->host, host) && key->c.leaves >= 16)
 			return &cells->cell[i];
 	}
@@ -396,6 +407,7 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 {
 	const struct cell *small = verdict_cell(cells, phase, host, TS_4K);
 	const struct cell *large = verdict_cell(cells, phase, host, TS_2M);
+	const struct cell *first = first_cell(cells, phase, host);
 	const char *target = cells->count ? cells->cell[0].key->target : "";
 	enum verdict verdict;
 
@@ -406,6 +418,10 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 	}
 	if (!strcmp(target, "model")) {
 		*why = "no verdict about hardware: these rows are a model's predictions";
+		return VERDICT_UNDECIDED;
+	}
+	if ((!small || !large) && first && strcmp(first->valid, "ok")) {
+		*why = explain(first->valid);
 		return VERDICT_UNDECIDED;
 	}
 	if (!small || !large) {

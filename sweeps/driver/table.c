@@ -204,7 +204,7 @@ static void print_fracture_line(FILE *out, const struct cell *cell, const struct
 	value_text(selective, sizeof(selective), cell->selective);
 	value_text(full, sizeof(full), cell->full);
 	f_text(f, sizeof(f), &cell->f);
-	fprintf(out, "%-7s %-5s %-26s %7s %9s %7s  %s", cell->key->host, ts_page_names[cell->key->c.guest],
+	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", cell->key->host, ts_page_names[cell->key->c.guest],
 		set, none, selective, full, f);
 	if (published)
 		print_published_misses(out, cell, &published->misses);
@@ -221,7 +221,7 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 
 	if (phase != TS_REFILL)
 		published = NULL; /* those are misses; cycles of 2016 have a table of their own */
-	fprintf(out, "\n%-7s %-5s %-26s %7s %9s %7s  %s", "host", "guest", "working set", "none",
+	fprintf(out, "\n%-9s %-5s %-24s %7s %9s %7s  %s", "host", "guest", "working set", "none",
 		"selective", "full", "F   ");
 	if (published)
 		fprintf(out, "  %9s %9s %5s", "2016 sel.", "2016 full", "F");

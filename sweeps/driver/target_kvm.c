@@ -41,6 +41,8 @@ struct kvm {
 	int gigabytes;	/* with memory for 1G leaves */
 	u64 host;	/* enum plan_host */
 	json_t *splits; /* run.json: what dirty logging did to KVM's 2M pages, one object a boot */
+	struct ts_case none;	/* the last control without a flush, */
+	json_int_t none_exits;	/* and its exits: what a row costs that has no op; -1 when unknown */
 	int failed[PLAN_HOSTS][2]; /* a backing that could not be had (by gigabytes) is not tried twice */
 	const char *cpu; /* -cpu */
 	int cpu_retried, nested, shadow;
@@ -376,6 +378,31 @@ static int kvm_begin_cell(struct target *target, const struct ts_case *cases, si
 	return target->options->fresh_boot ? shut_down(target->state, p) : 0;
 }
 
+/*
+ * Exits that the op itself causes in an iteration: those of the row less those of the control without a flush in the
+ * same cell (start of the row, ticks of the host). Without such a control they are not known.
+ */
+static void count_exits(struct kvm *kvm, const struct ts_case *c, json_int_t exits, struct row *row)
+{
+	struct ts_case like = *c;
+
+	like.op = TS_OP_NONE;
+	like.at = TS_AT_NONE;
+	like.count = 1;
+	if (c->op == TS_OP_NONE) {
+		kvm->none = *c;
+		kvm->none_exits = exits;
+	}
+	if (exits < 0 || kvm->none_exits < 0 || memcmp(&like, &kvm->none, sizeof(like)))
+		return;
+	row->has_exits = 1;
+	row->exits = exits > kvm->none_exits ?
+			     llround((double)(exits - kvm->none_exits) / c->iterations) :
+			     0;
+	if (row->exits)
+		row_reason(row, "op-exits");
+}
+
 static int kvm_measure(struct target *target, const struct ts_case *c, struct row *row,
 		       struct problem *p)
 {
@@ -401,12 +428,7 @@ static int kvm_measure(struct target *target, const struct ts_case *c, struct ro
 	if (result)
 		return result;
 	after = op_exits(kvm);
-	if (before >= 0 && after >= before) {
-		row->has_exits = 1;
-		row->exits = llround((double)(after - before) / c->iterations);
-		if (row->exits)
-			row_reason(row, "op-exits");
-	}
+	count_exits(kvm, c, before >= 0 && after >= before ? after - before : -1, row);
 	verify(kvm, c, row);
 	row->extra = kvm->extra_text;
 	if (kvm->nested)
