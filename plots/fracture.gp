@@ -15,6 +15,7 @@ set boxwidth 0.24
 set grid ytics lc rgb '#d8d8d8' lt 1 lw 1
 set border 3 lc rgb '#606060'
 set tics nomirror out
+set style textbox opaque noborder fillcolor rgb 'white' margins 1,1
 set xtics scale 0
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.25]
@@ -41,6 +42,6 @@ do for [kind in 'svg png'] {
 	     '' using ($0 - 0.26):2:5 with labels offset 0,0.7 notitle, \
 	     '' using 0:3:6 with labels offset 0,0.7 notitle, \
 	     '' using ($0 + 0.26):4:7 with labels offset 0,0.7 notitle, \
-	     '' using 0:(top * 1.17):8 with labels font ',13' notitle
+	     '' using 0:(top * 1.17):8 with labels boxed font ',13' notitle
 	unset output
 }

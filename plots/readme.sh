@@ -24,18 +24,18 @@ insert() {
 	cat "$work/README.md" >README.md
 }
 
-# figure NAME TARGET: a run of plan fracture, its table and its picture.
+# figure NAME PLAN TARGET: a run, its table, and its picture if there is one.
 figure() {
-	"$tlbscope" run fracture --on "$2" --out "$work/fracture-$2" >"$work/$1.out"
+	"$tlbscope" run "$2" --on "$3" --out "$work/$1" >"$work/$1.out"
 	sed '/^results: /d' "$work/$1.out" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/$1.txt"
 	insert "$1" "$work/$1.txt"
-	"$tlbscope" plot "$work/fracture-$2" >/dev/null
-	for picture in "$work/fracture-$2"/fracture-*.svg; do
-		cp "$picture" "plots/figures/$1.svg"
-	done
+	if "$tlbscope" plot "$work/$1" >/dev/null 2>&1; then
+		for picture in "$work/$1"/*.svg; do
+			cp "$picture" "plots/figures/$1.svg"
+		done
+	fi
 }
 
-figure tcg tcg
-if "$tlbscope" list targets | grep -q '^user '; then
-	figure user user
-fi
+figure tcg fracture tcg
+figure user fracture user
+figure reach reach user

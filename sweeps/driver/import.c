@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct import {
 	struct record record;
@@ -129,8 +130,18 @@ static int take_file(struct import *import, const char *path, struct problem *p)
 	free(line);
 	fclose(file);
 	if (!result && !import->record.written)
-		result = problem(p, EXIT_INPUT, "%s: no row of tlbscope's guest in it", path);
+		result = problem(p, EXIT_INPUT, "%s: no row of tlbscope's guest in it; name what the guest wrote to its "
+				 "serial port", path);
 	return result;
+}
+
+/* Before a directory is made: can the log be read at all? */
+static int check_log(const char *path, struct problem *p)
+{
+	if (!access(path, R_OK))
+		return 0;
+	return problem(p, EXIT_INPUT, "%s: %s; name what the guest wrote to its serial port", path,
+		       strerror(errno));
 }
 
 static int save(struct import *import, const char *path, struct problem *p)
@@ -175,7 +186,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
 int command_import(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "out", 'o', "DIR", 0, "run directory; standard: results/import-TIME", 0 },
+		{ "out", 'o', "DIR", 0, "run directory; standard: results/import-log-TIME", 0 },
 		{ 0 },
 	};
 	const struct argp argp = { .options = options, .parser = parse_import, .args_doc = "LOG",
@@ -183,12 +194,12 @@ int command_import(int argc, char **argv)
 	struct import_request request = { 0 };
 	struct import import = { .target = "guest", .host = "unknown" };
 	struct problem p = { 0 };
-	char *now = time_text(), *dir;
+	char *dir;
 	int result;
 
 	parse_options(&argp, argc, argv, &request);
-	dir = request.out ? xstrdup(request.out) : xasprintf("results/import-%s", now);
-	result = record_create(&import.record, dir, NULL, &p) ?: take_file(&import, request.log, &p) ?:
+	dir = request.out ? xstrdup(request.out) : record_standard_dir("import", "log");
+	result = check_log(request.log, &p) ?: record_create(&import.record, dir, NULL, &p) ?: take_file(&import, request.log, &p) ?:
 		 save(&import, request.log, &p);
 	if (!result) {
 		printf("%zu rows%s%s\nresults: %s\n", import.record.written,
@@ -200,7 +211,6 @@ int command_import(int argc, char **argv)
 	record_close(&import.record, result);
 	hello_free(&import.hello);
 	free(import.cpu);
-	free(now);
 	free(dir);
 	return result ? report(&p) : EXIT_DONE;
 }

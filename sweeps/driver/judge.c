@@ -387,8 +387,9 @@ static const char *explain(const char *reasons)
 		{ "backing", "no verdict: the host page is not the one that was asked for, or was not verified" },
 		{ "twin", "no verdict: a flush was not seen to work" },
 		{ "op-exits", "no verdict: the flush leaves the guest, so the hypervisor has its part in it" },
-		{ "no-contrast", "no verdict: a full flush costs no more than no flush, by more than noise (small set, "
-				 "or system calls that empty the TLB: PTI without PCID)" },
+		{ "syscall-flush", "no verdict: every system call empties the TLB here (PTI without PCID), so the twin "
+				   "without a flush loses everything too, and what differs is other work of the kernel" },
+		{ "no-contrast", "no verdict: a full flush does not cost more than no flush by more than noise" },
 		{ "unstable", "no verdict: the interval of F did not get narrow in time; try again on a quiet machine" },
 		{ "migrated", "no verdict: the process was moved to another CPU" },
 		{ "no-huge-page", "no verdict: no 2M pages could be had; allow THP (madvise) or reserve a pool" },

@@ -25,7 +25,8 @@ static int list_plans(struct problem *p)
 		if (!result)
 			result = plan_load(names[i], &plan, p);
 		if (!result) {
-			printf("%-10s %s\n%-10s %s\n", names[i], plan.title, "", plan.about);
+			printf("%-10s %s\n%-10s %s\n%-10s on: %s\n", names[i], plan.title, "", plan.about,
+			       "", plan.section[0].on ?: "all targets");
 			plan_free(&plan);
 		}
 		free(names[i]);

@@ -10,6 +10,7 @@
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE_LIMIT 198 /* libinih as packaged holds 200 bytes a line and would cut a longer one in two */
 
@@ -282,8 +283,9 @@ int plan_load(const char *name, struct plan *plan, struct problem *p)
 	plan->name = plan_name(plan->path);
 	loader.file = fopen(plan->path, "r");
 	if (!loader.file) {
-		problem(p, EXIT_INPUT, "plan %s: %s: %s; tlbscope list plans names those there are",
-			name, plan->path, strerror(errno));
+		problem(p, EXIT_INPUT, "plan %s: %s: %s; tlbscope list plans names those there are%s",
+			name, plan->path, strerror(errno),
+			!access(name, R_OK) ? ", and a file is named with a slash: ./" : "");
 		plan_free(plan);
 		return -EINVAL;
 	}
@@ -509,10 +511,14 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 	*list = NULL;
 	if (result)
 		return result;
-	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s%s", plan->name,
-		       filter->target,
-		       *skipped ? "; the axes given as options contradict each other" :
-				  "; another target or --phase may have something");
+	if (*skipped)
+		return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s: the axes given as "
+			       "options contradict the plan's (tlbscope list axes); leave some out", plan->name,
+			       filter->target);
+	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s; it is for %s%s", plan->name,
+		       filter->target, plan->section[0].on ?: "all targets",
+		       plan->section[0].on ? "" : ", but this one does not measure these phases unless "
+						  "--phase asks for them");
 }
 
 /* Memory below the window: firmware and image; see the guest's memory map. */

@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "qemu.h"
 #include "target.h"
+#include "target_module.h"
 #include "util.h"
 
 #include <errno.h>
@@ -121,6 +122,7 @@ const struct probe probes[] = {
 	{ "qemu", "QEMU, the machine that the guest image runs on", look_qemu },
 	{ "guest-image", "the bare-metal guest image", look_image },
 	{ "kvm", "KVM, which runs the guest image on the CPU itself", look_kvm },
+	{ "module", "the host module, which runs the cases in this kernel", module_look },
 	{ "bare-metal", "whether a hypervisor runs above this kernel", look_bare_metal },
 	{ "syscall-flush", "whether system calls themselves flush the TLB", look_syscalls },
 	{ "gnuplot", "gnuplot, which draws the pictures", look_gnuplot },

@@ -13,22 +13,6 @@
 
 /* ---- table ---- */
 
-/* Prints a sentence in lines of at most COLUMNS. */
-static void print_wrapped(FILE *out, const char *text)
-{
-	size_t length;
-
-	while (strlen(text) > COLUMNS) {
-		for (length = COLUMNS; length && text[length] != ' ';)
-			length--;
-		if (!length)
-			break;
-		fprintf(out, "%.*s\n", (int)length, text);
-		text += length + 1;
-	}
-	fprintf(out, "%s\n", text);
-}
-
 static char mark_of(const struct reach_sample *sample, int own)
 {
 	if (own && strcmp(sample->valid, "ok"))

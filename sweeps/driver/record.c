@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *file_in(const struct record *record, const char *name)
@@ -60,6 +61,17 @@ static size_t count_names(const char *const *names)
 	return n;
 }
 
+char *record_standard_dir(const char *plan, const char *target)
+{
+	time_t now = time(NULL);
+	struct tm local;
+	char when[32];
+
+	localtime_r(&now, &local);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
+	return xasprintf("results/%s-%s-%s", plan, target, when);
+}
+
 int record_create(struct record *record, const char *dir, const char *const *extra,
 		  struct problem *p)
 {
@@ -107,8 +119,8 @@ int record_resume(struct record *record, const char *dir, struct rows *rows, str
 	path = file_in(record, "run.json");
 	record->json = json_load_file(path, 0, &error);
 	if (!record->json) {
-		result = problem(p, EXIT_INPUT, "%s:%d: %s; only a directory that tlbscope run made can be "
-				 "resumed", path, error.line > 0 ? error.line : 0, error.text);
+		result = problem(p, EXIT_INPUT, "%s: %s; only a directory that tlbscope run made can be resumed",
+				 path, error.text);
 		free(path);
 		record_close(record, 0);
 		return result;
@@ -167,7 +179,8 @@ int record_load_plan(const json_t *json, struct plan *plan, struct problem *p)
 	memset(plan, 0, sizeof(*plan));
 	if (json_unpack((json_t *)json, "{s:s, s:s, s:s, s:o}", "name", &name, "title", &title, "about",
 			&about, "sections", &list))
-		return problem(p, EXIT_INPUT, "run.json: no plan in it that could be resumed");
+		return problem(p, EXIT_INPUT, "run.json has no plan in it: only a directory that tlbscope run made can be "
+			       "resumed");
 	plan->name = xstrdup(name);
 	plan->title = xstrdup(title);
 	plan->about = xstrdup(about);

@@ -19,6 +19,9 @@ struct record {
 	int created; /* the directory was made by this program start */
 };
 
+/* results/PLAN-TARGET-TIME in local time; caller frees. */
+char *record_standard_dir(const char *plan, const char *target);
+
 /* Creates DIR with log.txt and rows.csv; refuses one that exists. */
 int record_create(struct record *record, const char *dir, const char *const *extra,
 		  struct problem *problem);

@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef TS_QEMU
@@ -526,17 +525,6 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	return result;
 }
 
-static char *standard_dir(const struct plan *plan, const struct target_ops *ops)
-{
-	time_t now = time(NULL);
-	struct tm local;
-	char when[32];
-
-	localtime_r(&now, &local);
-	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
-	return xasprintf("results/%s-%s-%s", plan->name, ops->name, when);
-}
-
 static int apply_overrides(struct run *run, const struct request *request, struct problem *p)
 {
 	int i, result = 0;
@@ -580,7 +568,7 @@ static int start_new(struct run *run, const struct request *request, struct prob
 		 check_plan(run, ops, &request->options, p);
 	if (result)
 		return result;
-	dir = request->out ? xstrdup(request->out) : standard_dir(&run->plan, ops);
+	dir = request->out ? xstrdup(request->out) : record_standard_dir(run->plan.name, ops->name);
 	result = record_create(&run->record, dir, ops->extra, p);
 	free(dir);
 	if (result)
@@ -635,7 +623,9 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 				  -EINVAL :
 				  0) ?:
 			 record_continue(&run->record, &rows, run->target.ops->extra, p);
-	if (!result)
+	if (!result && json_is_true(json_object_get(run->record.json, "complete")))
+		fprintf(stderr, "%s is complete: nothing is left to measure\n", run->record.dir);
+	else if (!result)
 		result = run_plan(run, &rows, p);
 	rows_free(&rows);
 	return result;

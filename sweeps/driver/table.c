@@ -114,14 +114,26 @@ static void value_text(char *text, size_t size, const struct outcome *outcome)
 		 outcome->repeats_differ ? "~" : "", strcmp(outcome->valid, "ok") ? "!" : "");
 }
 
-static void f_text(char *text, size_t size, const struct interval *f)
+static void f_text(char *text, size_t size, const struct cell *cell)
 {
+	const struct interval *f = &cell->f;
+	const char *mark = strcmp(cell->valid, "ok") ? "!" : "";
+
 	if (isnan(f->value))
 		snprintf(text, size, "-");
 	else if (f->low == f->high)
-		snprintf(text, size, "%.2f", fabs(f->value) < 0.005 ? 0 : f->value);
+		snprintf(text, size, "%.2f%s", fabs(f->value) < 0.005 ? 0 : f->value, mark);
 	else
-		snprintf(text, size, "%.2f (%.2f to %.2f)", f->value, f->low, f->high);
+		snprintf(text, size, "%.2f%s (%.2f to %.2f)", f->value, mark, f->low, f->high);
+}
+
+/* "4k", "4k?" when nobody looked at it but by timing or by asking. */
+static const char *host_text(char *text, size_t size, const struct row *row)
+{
+	int seen = !*row->host_how || !strcmp(row->host_how, "verified");
+
+	snprintf(text, size, "%s%s", row->host, seen ? "" : "?");
+	return text;
 }
 
 /* ---- selection ---- */
@@ -162,8 +174,9 @@ static void print_published_misses(FILE *out, const struct cell *cell, const str
 
 	for (i = 0; i < misses->lines; i++) {
 		if (strcmp(published_text(misses, i, "host"), cell->key->host) ||
-		    strcmp(published_text(misses, i, "guest"), ts_page_names[cell->key->c.guest]))
-			continue;
+		    strcmp(published_text(misses, i, "guest"), ts_page_names[cell->key->c.guest]) ||
+		    published_number(misses, i, "touches") != cell->key->c.touches)
+			continue; /* another working set is no comparison */
 		iterations = published_number(misses, i, "iterations");
 		selective = published_number(misses, i, "selective");
 		full = published_number(misses, i, "full");
@@ -179,7 +192,7 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 {
 	size_t i;
 
-	fprintf(out, "\n2016: dTLB misses in an iteration of %.0f touches; %s\n\n%-7s %-5s %12s %12s  F\n",
+	fprintf(out, "\nPublished: dTLB misses in an iteration of %.0f touches;\n%s\n\n%-7s %-5s %12s %12s  F\n",
 		published_number(misses, 0, "touches"), published_text(misses, 0, "source"), "host",
 		"guest", "selective", "full");
 	for (i = 0; i < misses->lines; i++) {
@@ -195,7 +208,7 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 
 static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
 {
-	char none[64], selective[64], full[64], f[64];
+	char none[64], selective[64], full[64], f[64], host[32];
 	char *set = set_text(&cell->key->c);
 	char *by = cell->selective ? op_text(cell->selective) : xstrdup("-");
 	char *against = cell->full ? op_text(cell->full) : xstrdup("-");
@@ -203,9 +216,9 @@ static void print_fracture_line(FILE *out, const struct cell *cell, const struct
 	value_text(none, sizeof(none), cell->none);
 	value_text(selective, sizeof(selective), cell->selective);
 	value_text(full, sizeof(full), cell->full);
-	f_text(f, sizeof(f), &cell->f);
-	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", cell->key->host, ts_page_names[cell->key->c.guest],
-		set, none, selective, full, f);
+	f_text(f, sizeof(f), cell);
+	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", host_text(host, sizeof(host), cell->key),
+		ts_page_names[cell->key->c.guest], set, none, selective, full, f);
 	if (published)
 		print_published_misses(out, cell, &published->misses);
 	fprintf(out, "   %s / %s\n", by, against);
@@ -229,8 +242,6 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 	for (i = 0; i < cells->count; i++)
 		if (cells->cell[i].key->c.phase == phase)
 			print_fracture_line(out, &cells->cell[i], published);
-	if (published)
-		print_all_published(out, &published->misses);
 }
 
 /* ---- every op ---- */
@@ -282,7 +293,9 @@ static void print_op_block(FILE *out, struct cell *const *cell, size_t n)
 
 	fprintf(out, "\n%-22s", "op, page flushed");
 	for (i = 0; i < n; i++) {
-		char *name = xasprintf("%s/%s", cell[i]->key->host, ts_page_names[cell[i]->key->c.guest]);
+		char host[32];
+		char *name = xasprintf("%s/%s", host_text(host, sizeof(host), cell[i]->key),
+				       ts_page_names[cell[i]->key->c.guest]);
 
 		fprintf(out, " %15s", name);
 		free(name);
@@ -437,26 +450,58 @@ static void print_reasons(FILE *out, const struct rows *rows)
 			     "rows.csv has them.\n", emulated);
 }
 
+/* What the system calls of target user stand for; the ops alone do not tell. */
+static void print_user_note(FILE *out, const struct rows *rows)
+{
+	int verified = 0, user = 0;
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		const char *seen = row_extra(rows, &rows->row[i], "flush_seen");
+
+		user |= !!(ts_ops[rows->row[i].c.op].needs & TS_SYSCALLS);
+		verified |= *seen && strcmp(seen, "unverified");
+	}
+	if (!user)
+		return;
+	fprintf(out, "\n");
+	print_wrapped(out, verified ?
+		"x64: 64 pages, more than tlb_single_page_flush_ceiling, so that the kernel flushes everything. "
+		"-twin: the same call on pages that nobody touched, which flushes nothing (the control). What "
+		"each call flushed was seen by the tracepoint tlb:tlb_flush (column flush_seen)." :
+		"x64: 64 pages, more than tlb_single_page_flush_ceiling (33 unless changed), so that the kernel "
+		"flushes everything. -twin: the same call on pages that nobody touched, which flushes nothing "
+		"(the control). What each call flushed was not verified: the tracepoint tlb:tlb_flush needs "
+		"root.");
+}
+
 static void print_legend(FILE *out, const struct cells *cells)
 {
 	size_t i, j;
-	int differ = 0, invalid = 0;
+	int differ = 0, invalid = 0, inferred = 0;
+	char *line;
 
 	for (i = 0; i < cells->count; i++) {
+		inferred |= !strcmp(cells->cell[i].key->host_how, "inferred");
 		for (j = 0; j < cells->cell[i].outcomes; j++) {
 			differ |= cells->cell[i].outcome[j].repeats_differ;
 			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok") && !is_emulated(&cells->cell[i]);
 		}
 	}
-	fprintf(out, "\nF: 0, the selective flush dropped what it names and no more; 1, as much as a full "
-		     "flush.%s%s\n", differ ? " ~: repeats differ." : "",
-		invalid ? " !: not valid." : "");
+	line = xasprintf("F: 0, the selective flush dropped what it names and no more; 1, as much as a full "
+			 "flush.%s%s%s", differ ? " ~: repeats differ." : "",
+			 invalid ? " !: not valid, see below." : "",
+			 inferred ? " Host page with ?: inferred from the timing of pieces of a 2M page." : "");
+	fprintf(out, "\n");
+	print_wrapped(out, line);
+	free(line);
 }
 
 /* One verdict for each host page that there is. */
 static void print_verdicts(FILE *out, const struct cells *cells, u64 phase)
 {
 	const char *why;
+	char *line;
 	size_t i, j;
 
 	for (i = 0; i < cells->count; i++) {
@@ -472,10 +517,11 @@ static void print_verdicts(FILE *out, const struct cells *cells, u64 phase)
 		if (j < i)
 			continue;
 		verdict = cells_verdict(cells, phase, key->host, &why);
-		if (verdict == VERDICT_UNDECIDED)
-			fprintf(out, "Host page %s: %s.\n", key->host, why);
-		else
-			fprintf(out, "Host page %s: %s. %s\n", key->host, verdict_name(verdict), why);
+		line = verdict == VERDICT_UNDECIDED ?
+			       xasprintf("Host page %s: %s.", key->host, why) :
+			       xasprintf("Host page %s: %s. %s", key->host, verdict_name(verdict), why);
+		print_wrapped(out, line);
+		free(line);
 	}
 }
 
@@ -492,7 +538,8 @@ static struct cells without_reach(const struct cells *cells, const struct reach 
 }
 
 /* Everything about flushes; returns the phase that the verdict is about, TS_PHASES if there is none. */
-static u64 print_flushes(FILE *out, const struct cells *cells, const struct published *published)
+static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells *cells,
+			 const struct published *published)
 {
 	u64 phase, shown = TS_PHASES;
 
@@ -506,6 +553,9 @@ static u64 print_flushes(FILE *out, const struct cells *cells, const struct publ
 	}
 	if (shows_phase(cells, TS_BOTH))
 		print_loops(out, cells, published);
+	if (published)
+		print_all_published(out, &published->misses);
+	print_user_note(out, rows);
 	print_legend(out, cells);
 	return shown;
 }
@@ -526,7 +576,7 @@ static void print_run(FILE *out, const struct rows *rows, const struct published
 	fprintf(out, "%s: target %s, %s\n", rows->row[0].run, rows->row[0].target, rows->row[0].cpu);
 	reach_print(out, &reach);
 	if (rest.count)
-		shown = print_flushes(out, &rest, published);
+		shown = print_flushes(out, rows, &rest, published);
 	print_reasons(out, rows);
 	if (shown != TS_PHASES)
 		print_verdicts(out, &rest, shown);

@@ -68,6 +68,6 @@ struct target_ops {
 extern const struct target_ops *const targets[];
 const struct target_ops *target_find(const char *name);
 
-extern const struct target_ops target_kvm, target_user, target_tcg;
+extern const struct target_ops target_kvm, target_module, target_user, target_tcg;
 
 #endif

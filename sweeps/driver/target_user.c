@@ -206,6 +206,9 @@ static int user_target_measure(struct target *target, const struct ts_case *c, s
 	row->r.cycles = result->cycles;
 	if (result->reason)
 		row_reason(row, result->reason);
+	if (row_has_reason(row, "no-contrast") &&
+	    state->user.system.kernel == USER_KERNEL_ENTRY_FLUSHES)
+		row_reason(row, "syscall-flush"); /* why: it is no noise */
 	if (state->user.system.emulated)
 		row_reason(row, "emulated-cpu");
 	return 0;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const struct target_ops *const targets[] = { &target_kvm, &target_user, &target_tcg, 0 };
+const struct target_ops *const targets[] = { &target_kvm, &target_module, &target_user, &target_tcg, 0 };
 
 const struct target_ops *target_find(const char *name)
 {

@@ -74,6 +74,23 @@ char *data_path(const char *name)
 	return xasprintf("%s/../share/tlbscope/%s", self, name);
 }
 
+#define COLUMNS 100
+
+void print_wrapped(FILE *out, const char *text)
+{
+	size_t length;
+
+	while (strlen(text) > COLUMNS) {
+		for (length = COLUMNS; length && text[length] != ' ';)
+			length--;
+		if (!length)
+			break;
+		fprintf(out, "%.*s\n", (int)length, text);
+		text += length + 1;
+	}
+	fprintf(out, "%s\n", text);
+}
+
 double now_seconds(void)
 {
 	struct timespec now;

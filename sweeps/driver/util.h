@@ -17,6 +17,9 @@ char *read_text(const char *path);
 /* Path of a data file (plans, plots, guest image): DIR-OF-PROGRAM/../share/tlbscope/NAME. Caller frees. */
 char *data_path(const char *name);
 
+/* Prints a text and a line end, broken between words at 100 columns. */
+void print_wrapped(FILE *out, const char *text);
+
 /* Monotonic seconds. */
 double now_seconds(void);
 
