@@ -17,7 +17,7 @@ MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all guest static run check bench figures install uninstall clean distclean help FORCE
+.PHONY: all guest static run check lab lab-all bench figures install uninstall clean distclean help FORCE
 
 unconfigured := help clean distclean
 ifneq ($(filter-out $(unconfigured),$(or $(MAKECMDGOALS),all)),)
@@ -118,10 +118,16 @@ run: all
 bench: all
 	@tests/bench.sh $(program)
 
+lab: all
+	@tests/lab/run.sh quick
+
+lab-all: all
+	@tests/lab/run.sh all
+
 figures: all
 	@plots/readme.sh $(program)
 
-check: $(asan_program) $(tests) guest $(data)
+check: $(program) $(asan_program) $(tests) guest $(data)
 	@CMOCKA=$(if $(CMOCKA_LIBS),yes,no) SANITIZE=$(if $(SANITIZE),yes,no) \
 		TESTS=$(call quoted,$(TESTS)) tests/run-all.sh
 
@@ -131,6 +137,7 @@ help:
 	@echo "static     tlbscope-check: target user alone, one file without dependencies"
 	@echo "run        build, then: tlbscope run \$$(ARGS), e.g. make run ARGS='fracture --on tcg'"
 	@echo "check      all tests, under sanitizers; TESTS=PATTERN for some of them"
+	@echo "lab        KVM with nested paging in a VM of QEMU's TCG, one boot; lab-all: everything there"
 	@echo "bench      median time of five runs of the plan fracture on tcg"
 	@echo "figures    make the tables and pictures of README.md anew"
 	@echo "install    copy program, data and manual below the prefix; honours DESTDIR"

@@ -1,0 +1,244 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh quick|all: runs the lab's jobs in VMs (boot.sh), judges here what came out (judge.sh),
+# prints TAP and a last line `N passed, N failed, N skipped`. quick is one boot, all is everything.
+#
+# The exit status is 0 only without a failure; 77 when there is nothing to boot here.
+#
+# Environment: TLBSCOPE, the program (default build/bin/tlbscope); TLBSCOPE_LAB_CACHE, see fetch.sh;
+# TLBSCOPE_LAB_OUT, a new directory that is to keep what comes out of the VMs. Without it that is
+# kept below build/lab when something failed, and removed otherwise.
+
+set -u
+
+out=${TLBSCOPE_LAB_OUT:+$(realpath -m "$TLBSCOPE_LAB_OUT")}
+cd "$(dirname "$0")/../.." || exit 1
+here=$PWD/tests/lab
+program=${TLBSCOPE:-$PWD/build/bin/tlbscope}
+case ${1-} in
+quick | all) ;;
+*)
+	echo "usage: run.sh quick|all" >&2
+	exit 2
+	;;
+esac
+
+# shellcheck source=judge.sh
+. "$here/judge.sh"
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/tlbscope-lab-run.XXXXXX") || exit 1
+if [ -n "$out" ]; then
+	rmdir "$out" 2>/dev/null
+	mkdir -p "$(dirname "$out")" && mkdir "$out" || exit 1
+else
+	mkdir -p build/lab
+	out=$(mktemp -d "$PWD/build/lab/out.XXXXXX") || exit 1
+fi
+passed=0
+failed=0
+skipped=0
+chains=
+
+# shellcheck disable=SC2317,SC2329 # called by the trap
+clean_up() {
+	for chain in $chains; do
+		kill "$chain" 2>/dev/null
+	done
+	wait
+	rm -rf "$scratch"
+	[ -n "${TLBSCOPE_LAB_OUT-}" ] || [ "$failed" -gt 0 ] || rm -rf "$out"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' HUP TERM
+
+# ---- TAP ----
+
+# tap RESULT NAME [MORE]: RESULT is a status, with MORE a file that says more, or the word skip,
+# with MORE the reason.
+tap() {
+	number=$((passed + failed + skipped + 1))
+	case $1 in
+	0)
+		passed=$((passed + 1))
+		echo "ok $number - $2"
+		;;
+	skip)
+		skipped=$((skipped + 1))
+		echo "ok $number - $2 # SKIP $3"
+		;;
+	*)
+		failed=$((failed + 1))
+		echo "not ok $number - $2"
+		[ -z "${3-}" ] || sed 's/^/# /' "$3"
+		;;
+	esac
+}
+
+# check NAME COMMAND...: on the host.
+check() {
+	name=$1
+	shift
+	"$@" >"$scratch/check" 2>&1
+	tap $? "$name" "$scratch/check"
+}
+
+# ---- boots ----
+
+# boot NAME JOB [OPTION]...: what came out in $out/NAME, what boot.sh said beside it.
+boot() {
+	name=$1
+	job=$here/$2.job
+	shift 2
+	began=$(date +%s)
+	"$here/boot.sh" "$@" --out "$out/$name" "$job" >"$out/$name.tap" 2>"$out/$name.err" &
+	vm=$!
+	wait $vm
+	echo $? >"$out/$name.status"
+	echo "# $name: $(($(date +%s) - began)) s"
+}
+
+# chain FUNCTION: boots one after the other, in the background. Its end is that of its VM.
+chain() {
+	(
+		vm=
+		trap '[ -z "$vm" ] || kill "$vm"; wait; exit 143' HUP TERM
+		"$1"
+	) &
+	chains="$chains $!"
+}
+
+# report NAME: the job's TAP lines as ours, and whether the VM was in order. False if there is
+# nothing to judge.
+report() {
+	lab=$1
+	while IFS= read -r line; do
+		case $line in
+		"ok "*" # SKIP "*)
+			name=${line#* - }
+			tap skip "$lab: ${name%% # SKIP *}" "${line#* # SKIP }"
+			;;
+		"ok "*) tap 0 "$lab: ${line#* - }" ;;
+		"not ok "*) tap 1 "$lab: ${line#* - }" ;;
+		"#"*) echo "$line" ;;
+		esac
+	done <"$out/$lab.tap"
+	status=$(cat "$out/$lab.status")
+	# A job with a failed test ends with 1; what else is wrong is not in its lines.
+	if [ "$status" -eq 77 ]; then
+		tap skip "$lab" "$(cat "$out/$lab.err")"
+	elif [ "$status" -gt 1 ] || ! grep -q '^1\.\.[0-9]' "$out/$lab.tap"; then
+		tap 1 "$lab: ran to its end, no complaint from the kernel ($status)" "$out/$lab.err"
+	else
+		tap 0 "$lab: ran to its end, no complaint from the kernel"
+	fi
+	[ "$status" -le 1 ]
+}
+
+# ---- what the jobs' rows have to be ----
+
+judge_kvm() {
+	report "$1" || return
+	for host in 4k 2m; do
+		least=$([ $host = 4k ] && echo 100 || echo 10)
+		check "$1: by hand, host $host: KVM mapped such pages" \
+			mapped_by "$out/$1/hand-$host.pages" $host "$least"
+		check "$1: by hand, host $host: becomes a run" \
+			"$program" import "$out/$1/hand-$host.log" --out "$out/$1/hand-$host"
+		check "$1: by hand, host $host: refills of QEMU's nested TLB" \
+			as_expected "$out/$1/hand-$host" $host unknown
+	done
+	[ -d "$out/$1/kvm-fracture" ] || return
+	for host in 4k 2m; do
+		check "$1: driver, host $host: refills of QEMU's nested TLB" \
+			as_expected "$out/$1/kvm-fracture" $host $host
+	done
+	check "$1: driver: every host page verified" only "$out/$1/kvm-fracture" host_how verified
+	check "$1: driver: every row says nested" every_row_says "$out/$1/kvm-fracture" nested
+	check "$1: driver: only CR4 writes exit" only_exits "$out/$1/kvm-fracture" pge
+	check "$1: driver: no verdict" no_verdict "$out/$1/kvm-fracture"
+}
+
+judge_shadow() {
+	report "$1" || return
+	check "$1: every row says shadow" every_row_says "$out/$1/kvm-fracture" shadow
+	check "$1: no row says nested" no_row_says "$out/$1/kvm-fracture" nested
+	check "$1: controls pass: none" only "$out/$1/kvm-fracture" refills 0 op=none leaves=50
+	check "$1: controls pass: cr3" only "$out/$1/kvm-fracture" refills 50 op=cr3 leaves=50
+	check "$1: no verdict" no_verdict "$out/$1/kvm-fracture"
+}
+
+# noticed NAME STATUS TEXT: boot.sh ended so, and said so.
+noticed() {
+	cat "$out/$1.err"
+	echo "status $(cat "$out/$1.status")"
+	[ "$(cat "$out/$1.status")" -eq "$2" ] && { [ -z "$3" ] || grep -q "$3" "$out/$1.err"; }
+}
+
+# ---- what is run ----
+
+quick() {
+	boot kvm kvm --nested
+}
+
+# The boots differ where it must not matter: CPUs of the VM, model.
+all_kvm() {
+	boot kvm kvm --nested
+	boot kvm-smp kvm --nested --smp 2
+	boot kvm-epyc kvm --nested --cpu EPYC,+svm,+npt
+}
+
+# Without a hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict. Little
+# memory for the pool, so that it is soon too small.
+all_others() {
+	boot pool pool --nested --mem 1024
+	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
+	boot memcg memcg --nested
+	boot panic trouble --append lab.trouble=panic
+	boot warning trouble --append lab.trouble=warning
+	boot hang trouble --append lab.trouble=hang --timeout 12
+	boot failure trouble --append lab.trouble=failure
+}
+
+fetched=0
+"$here/fetch.sh" >/dev/null 2>"$scratch/fetch" || fetched=$?
+if [ $fetched -eq 77 ]; then
+	echo "SKIPPED: $(tail -n 1 "$scratch/fetch")"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit 77
+elif [ $fetched -ne 0 ]; then
+	tap 1 "the kernel is there" "$scratch/fetch"
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+fi
+
+if [ "$1" = quick ]; then
+	chain quick
+	wait
+	judge_kvm kvm
+else
+	chain all_kvm
+	chain all_others
+	wait
+	for name in kvm kvm-smp kvm-epyc; do
+		judge_kvm $name
+	done
+	for name in kvm-smp kvm-epyc; do
+		check "medians equal: kvm, $name" \
+			same_medians "$out/kvm/kvm-fracture" "$out/$name/kvm-fracture"
+	done
+	report pool
+	judge_shadow shadow
+	report memcg
+	check "a panic is noticed" noticed panic 125 "Kernel panic - not syncing: sysrq"
+	check "a warning is noticed" noticed warning 126 "WARNING: CPU: 0 PID: 1"
+	check "a hang is noticed" noticed hang 124 "not finished after 12 s"
+	check "a failed test is noticed" noticed failure 1 ""
+fi
+chains=
+
+echo "1..$((passed + failed + skipped))"
+[ $failed -eq 0 ] || echo "# what came out of the VMs is in $out"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
