@@ -33,7 +33,7 @@
 struct module {
 	int fd;
 	int failed; /* no answer to be expected any more */
-	int in_vm, emulated;
+	int in_vm, on_tcg, emulated;
 	struct link link;
 	struct hello hello;
 	char input[2 * TS_MAX_LINE];
@@ -290,19 +290,16 @@ static int module_open(struct target *target, struct problem *p)
 	leave_cpu(module);
 	hypervisor = hello_text(&module->hello, "hypervisor");
 	module->in_vm = strcmp(hypervisor, "none") != 0;
-	module->emulated = !strcmp(hypervisor, TCG_SIGNATURE) ||
-			   strtod(hello_text(&module->hello, "loop_cycles"), NULL) >= EMULATED_CYCLES;
+	module->on_tcg = !strcmp(hypervisor, TCG_SIGNATURE);
+	module->emulated = strtod(hello_text(&module->hello, "loop_cycles"), NULL) >= EMULATED_CYCLES;
 	target->state = module;
-	target->accel = module->in_vm ? "vm" : "native";
+	target->accel = module->on_tcg ? "tcg" : module->in_vm ? "vm" : "native";
 	target->features = module->hello.features;
 	target->cpu = xstrdup(hello_text(&module->hello, "brand"));
 	return 0;
 }
 
-/*
- * An emulated CPU makes every row say so, not those with cycles alone: its refills are exact, but
- * no evidence about hardware.
- */
+/* QEMU's soft TLB has exact refills (accel tcg tells whose they are); its cycles are the emulator's. */
 static int module_measure(struct target *target, const struct ts_case *c, struct row *row,
 			  struct problem *p)
 {
@@ -311,7 +308,7 @@ static int module_measure(struct target *target, const struct ts_case *c, struct
 
 	row->host = module->in_vm ? "unknown" : "none";
 	row->host_how = "";
-	if (module->emulated)
+	if (module->emulated || (module->on_tcg && c->phase != TS_REFILL))
 		row_reason(row, "emulated-cpu");
 	result = link_measure(&module->link, c, row, p);
 	module->failed = result && result != -ENOTSUP;

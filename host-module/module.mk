@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The host module, apart from all else: needs kernel headers, not ./configure. The top Makefile
+# includes this file; `make -f host-module/module.mk module` does without it.
+#
+#   KDIR=DIR         headers to build against (those of the running kernel)
+#   MODULE_OUT=DIR   where (build/module)
+#
+# Kbuild puts its objects beside the sources; so it is given a directory of links.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+MODULE_OUT ?= build/module
+module_here := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+module_files := $(wildcard $(module_here)/*.[ch] $(module_here)/../sweeps/core/*.[ch]) \
+	$(module_here)/Kbuild
+
+.PHONY: module module-check module-matrix module-links
+
+module-links:
+	@mkdir -p $(MODULE_OUT)
+	@find $(MODULE_OUT) -maxdepth 1 -type l -delete
+	@ln -s $(abspath $(module_files)) $(MODULE_OUT)/
+
+module: module-links
+	@[ -e "$(KDIR)/Makefile" ] || { echo "no kernel headers in $(KDIR);" \
+		"install linux-headers-$$(uname -r), or name others with KDIR=" >&2; exit 1; }
+	$(MAKE) -C $(KDIR) M=$(abspath $(MODULE_OUT)) modules
+
+# Warnings of level 1 and sparse over our files; nothing may be said. The core has no header that
+# defines NULL.
+module-check: module-links
+	@find $(MODULE_OUT) -name '*.o' -delete
+	@$(MAKE) -C $(KDIR) M=$(abspath $(MODULE_OUT)) W=1 C=2 CF=-Wno-non-pointer-null modules \
+		>$(MODULE_OUT)/check.log 2>&1 || { cat $(MODULE_OUT)/check.log; exit 1; }
+	@! grep -E '(warning|error):' $(MODULE_OUT)/check.log
+
+module-matrix:
+	@$(module_here)/matrix.sh
