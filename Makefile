@@ -137,6 +137,7 @@ help:
 	@echo "static     tlbscope-check: target user alone, one file without dependencies"
 	@echo "run        build, then: tlbscope run \$$(ARGS), e.g. make run ARGS='fracture --on tcg'"
 	@echo "check      all tests, under sanitizers; TESTS=PATTERN for some of them"
+	@echo "module     the host module, for the kernel headers in KDIR; module-check: W=1 and sparse"
 	@echo "lab        KVM with nested paging in a VM of QEMU's TCG, one boot; lab-all: everything there"
 	@echo "bench      median time of five runs of the plan fracture on tcg"
 	@echo "figures    make the tables and pictures of README.md anew"
@@ -287,3 +288,8 @@ uninstall:
 
 -include $(addsuffix .d,$(user_objects) $(asan_objects) $(guest_objects) \
 	$(test_sources:%=build/asan/obj/%.o))
+
+# --- The host module -----------------------------------------------------------------------------
+
+KDIR ?= $(KERNEL_DIR)
+include host-module/module.mk
