@@ -565,6 +565,28 @@ u64 plan_memory(const struct plan *plan, const char *target, int gigabytes)
 	return most;
 }
 
+/* At 1 ms a row, which no target reaches, this takes a quarter of an hour. */
+#define MOST_CASES 1000000.0
+
+int plan_check_size(const struct plan *plan, struct problem *p)
+{
+	double cases, total = 0;
+	size_t i;
+	u32 key;
+
+	for (i = 0; i < plan->sections; i++) {
+		cases = plan->section[i].sweep.repeats;
+		for (key = 0; key < TS_KEYS; key++)
+			if (plan->section[i].sweep.axis[key].n)
+				cases *= plan->section[i].sweep.axis[key].n;
+		total += cases;
+	}
+	if (total <= MOST_CASES)
+		return 0;
+	return problem(p, EXIT_INPUT, "plan %s: its lists multiply to %.3g combinations, more than %.0f; list fewer "
+		       "values, or split it", plan->name, total, MOST_CASES);
+}
+
 /* ---- list ---- */
 
 static int is_plan(const struct dirent *entry)

@@ -89,6 +89,9 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
  */
 u64 plan_memory(const struct plan *plan, const char *target, int gigabytes);
 
+/* Refuses a plan whose lists multiply to more combinations than anybody can wait for. */
+int plan_check_size(const struct plan *plan, struct problem *problem);
+
 /* Names of the installed plans, sorted, 0 at the end; caller frees names and array. */
 char **plan_names(struct problem *problem);
 

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "judge.h"
 #include "machine.h"
+#include "probe_target.h"
 #include "record.h"
 #include "table.h"
 #include "target.h"
@@ -147,49 +148,62 @@ static const struct argp_option *run_options(void)
 
 /* ---- target ---- */
 
-/* The first of some probes that is not ok, or 0; its findings in *p. */
-static const struct probe *missing_probe(const struct target_ops *ops, const char *const *id,
-					 const struct options *options, struct problem *p)
+/* What keeps a target from running, as a problem; the remedy's id stands in brackets, as in doctor. */
+static int lack_problem(const struct target_ops *ops, const struct probe *probe,
+			const struct finding *f, struct problem *p)
 {
-	char seen[256], remedy[256];
+	if (!probe)
+		return 0;
+	return problem(p, EXIT_INPUT, "target %s cannot run here: %s: %s%s%s%s%s%s", ops->name, probe->id,
+		       f->seen, *f->remedy ? "; " : "", f->remedy, *f->remedy_id ? " [" : "",
+		       f->remedy_id, *f->remedy_id ? "]" : "");
+}
 
-	for (; id && *id; id++) {
-		const struct probe *probe = probe_find(*id);
+static int check_target(const struct target_ops *ops, const struct options *options, struct problem *p)
+{
+	struct findings *findings = findings_new(options);
+	const struct finding *finding;
+	const struct probe *probe = target_lacks(ops, findings, &finding);
+	int result = lack_problem(ops, probe, finding, p);
 
-		seen[0] = remedy[0] = '\0';
-		if (probe->look(options, seen, sizeof(seen), remedy, sizeof(remedy)) == PROBE_OK)
-			continue;
-		problem(p, EXIT_INPUT, "target %s cannot run here: %s: %s; %s", ops->name, probe->id,
-			seen, remedy);
-		return probe;
+	findings_free(findings);
+	return result;
+}
+
+/* The first target that lacks nothing and has a verdict to give; says why not those before it. */
+static const struct target_ops *best_target(const struct options *options, struct problem *p)
+{
+	struct findings *findings = findings_new(options);
+	const struct target_ops *best = NULL;
+	const struct finding *finding;
+	size_t i;
+
+	for (i = 0; targets[i] && !best; i++) {
+		const struct probe *probe = target_lacks(targets[i], findings, &finding) ?:
+					    target_reservation(targets[i], findings, &finding);
+
+		if (lack_problem(targets[i], probe, finding, p))
+			fprintf(stderr, "not on %s: %s\n", targets[i]->name,
+				strchr(p->text, ':') ? strchr(p->text, ':') + 2 : p->text);
+		else
+			best = targets[i];
 	}
-	return NULL;
+	findings_free(findings);
+	return best; /* 0: *p tells what the last one lacks */
 }
 
 static const struct target_ops *choose_target(const char *name, const struct options *options,
 					      struct problem *p)
 {
-	size_t i;
+	const struct target_ops *ops = name ? target_find(name) : best_target(options, p);
 
-	if (name) {
-		const struct target_ops *ops = target_find(name);
-
-		if (!ops)
-			problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them",
-				name);
-		return ops && !missing_probe(ops, ops->probes, options, p) ? ops : NULL;
-	}
-	for (i = 0; targets[i]; i++) {
-		if (missing_probe(targets[i], targets[i]->probes, options, p) ||
-		    missing_probe(targets[i], targets[i]->prefer, options, p)) {
-			fprintf(stderr, "not on %s: %s\n", targets[i]->name,
-				strchr(p->text, ':') ? strchr(p->text, ':') + 2 : p->text);
-			continue;
-		}
-		fprintf(stderr, "on target %s: %s\n", targets[i]->name, targets[i]->claims);
-		return targets[i];
-	}
-	return NULL; /* *p tells what the last one lacks */
+	if (name && !ops)
+		problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them", name);
+	if (name)
+		return ops && !check_target(ops, options, p) ? ops : NULL;
+	if (ops)
+		fprintf(stderr, "on target %s: %s\n", ops->name, ops->claims);
+	return ops;
 }
 
 /* ---- progress ---- */
@@ -540,15 +554,17 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 {
 	struct planned *list;
 	size_t count, skipped;
-	u64 large = plan_memory(&run->plan, ops->name, 1);
-	u64 other = plan_memory(&run->plan, ops->name, 0);
-	u64 need = large > other ? large : other;
+	u64 large, other, need;
 	const struct plan_filter filter = { ops->name, ~0u, ops->phases, ops->chooses_host };
-	int result = plan_cases(&run->plan, &filter, &list, &count, &skipped, p);
+	int result = plan_check_size(&run->plan, p) ?:
+		     plan_cases(&run->plan, &filter, &list, &count, &skipped, p);
 
 	if (result)
 		return result;
 	free(list);
+	large = plan_memory(&run->plan, ops->name, 1);
+	other = plan_memory(&run->plan, ops->name, 0);
+	need = large > other ? large : other;
 	if (options->memory && options->memory < need)
 		return problem(p, EXIT_INPUT, "--memory %lluM: the plan's largest window needs %lluM; give "
 			       "more, or fewer --leaves", options->memory >> 20, need >> 20);
@@ -619,9 +635,7 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
 		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
-			 (missing_probe(run->target.ops, run->target.ops->probes, &request->options, p) ?
-				  -EINVAL :
-				  0) ?:
+			 check_target(run->target.ops, &request->options, p) ?:
 			 record_continue(&run->record, &rows, run->target.ops->extra, p);
 	if (!result && json_is_true(json_object_get(run->record.json, "complete")))
 		fprintf(stderr, "%s is complete: nothing is left to measure\n", run->record.dir);
