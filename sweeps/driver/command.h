@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <stddef.h>
 
+int command_doctor(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_table(int argc, char **argv);
 int command_plot(int argc, char **argv);

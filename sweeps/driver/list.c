@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tlbscope list: what there is, out of the tables that the program itself works with. */
 #include "command.h"
+#include "cpu_file.h"
 #include "protocol.h"
 #include "target.h"
 #include "util.h"
@@ -74,21 +75,81 @@ static int list_targets(struct problem *p)
 
 static int list_probes(struct problem *p)
 {
-	static const char *const results[] = { "ok", "missing", "problem" };
 	const struct options options = { .qemu = TS_QEMU };
-	char seen[256], remedy[256];
+	struct finding f;
 	size_t i;
 
 	(void)p;
 	for (i = 0; i < probe_count; i++) {
-		enum probe_result result;
-
-		seen[0] = remedy[0] = '\0';
-		result = probes[i].look(&options, seen, sizeof(seen), remedy, sizeof(remedy));
-		printf("%-12s %-8s %s: %s%s%s\n", probes[i].id, results[result], probes[i].what, seen,
-		       result ? "; " : "", result ? remedy : "");
+		probe_look(&probes[i], &options, &f);
+		printf("%-14s %-8s %s: %s%s%s\n", probes[i].id, probe_result_names[f.result],
+		       probes[i].what, f.seen, *f.remedy ? "; " : "", f.remedy);
 	}
 	return 0;
+}
+
+/* A line below a CPU, broken at the width of the others. The text is freed. */
+static void print_below(char *text)
+{
+	print_wrapped(stdout, text);
+	free(text);
+}
+
+/* "64, 4 ways", "16, full", "none" */
+static void print_tlb(const char *name, const struct cpu_value *value)
+{
+	char size[32] = "none";
+
+	if (value->entries && value->ways)
+		snprintf(size, sizeof(size), "%u, %u ways", value->entries, value->ways);
+	else if (value->entries)
+		snprintf(size, sizeof(size), "%u, full", value->entries);
+	print_below(xasprintf("    %-10s %-14s %-10s %s", name, size, cpu_status_names[value->status],
+			      value->source));
+}
+
+static void print_cpu(const struct cpu_file *file)
+{
+	size_t i;
+
+	print_below(xasprintf("%-16s %s%s%s", file->id, file->name, file->aliases ? ": " : "",
+			      file->aliases ?: ""));
+	printf("    %s, family %u, model", file->vendor, file->family);
+	for (i = 0; i < file->models; i++) {
+		printf("%s %u", i ? "," : "", file->model[i].first);
+		if (file->model[i].last > file->model[i].first)
+			printf("-%u", file->model[i].last);
+	}
+	printf("%s\n", file->models_status == CPU_UNVERIFIED ? " (unverified)" : "");
+	for (i = 0; i < TLBS; i++)
+		if (file->tlb[i].given)
+			print_tlb(cpu_tlb_names[i], &file->tlb[i]);
+	if (file->shared)
+		print_below(xasprintf("    %-10s %-14s %-10s %s", "l2-shared", file->shared,
+				      cpu_status_names[file->shared_value.status],
+				      file->shared_value.source));
+	if (file->note)
+		print_below(xasprintf("    note: %s", file->note));
+}
+
+static int list_cpus(struct problem *p)
+{
+	char **paths = cpu_file_paths(p);
+	int result = paths ? 0 : -EINVAL;
+	struct cpu_file file;
+	size_t i;
+
+	for (i = 0; paths && paths[i]; i++) {
+		if (!result)
+			result = cpu_file_load(paths[i], &file, p);
+		if (!result) {
+			print_cpu(&file);
+			cpu_file_free(&file);
+		}
+		free(paths[i]);
+	}
+	free(paths);
+	return result;
 }
 
 /* A plan as the words behind the guest's kernel command line, for a start without the driver. */
@@ -118,7 +179,7 @@ static const struct {
 	int (*list)(struct problem *p);
 } lists[] = {
 	{ "plans", list_plans }, { "ops", list_ops }, { "axes", list_axes },
-	{ "targets", list_targets }, { "probes", list_probes },
+	{ "targets", list_targets }, { "probes", list_probes }, { "cpus", list_cpus },
 };
 
 struct list_request {
@@ -150,7 +211,7 @@ int command_list(int argc, char **argv)
 {
 	const struct argp argp = {
 		.parser = parse_list,
-		.args_doc = "plans|ops|axes|targets|probes\ncmdline PLAN",
+		.args_doc = "plans|ops|axes|targets|probes|cpus\ncmdline PLAN",
 		.doc = "Lists what there is.\vcmdline prints a plan as words for the guest's kernel command line, "
 		       "to run the image without this program.",
 	};
@@ -164,7 +225,7 @@ int command_list(int argc, char **argv)
 	for (i = 0; i < TS_COUNT(lists); i++)
 		if (!strcmp(lists[i].name, request.what))
 			return lists[i].list(&p) ? report(&p) : EXIT_DONE;
-	problem(&p, EXIT_INPUT, "list %s: there are plans, ops, axes, targets, probes and cmdline PLAN",
+	problem(&p, EXIT_INPUT, "list %s: there are plans, ops, axes, targets, probes, cpus and cmdline PLAN",
 		request.what);
 	return report(&p);
 }

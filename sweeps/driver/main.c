@@ -11,10 +11,11 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "doctor", command_doctor, "what this machine can measure, and what is missing" },
 	{ "run", command_run, "run a sweep and print its table" },
 	{ "table", command_table, "print the fracture table of runs" },
 	{ "plot", command_plot, "draw the pictures of a run" },
-	{ "list", command_list, "plans, ops, axes, targets, probes" },
+	{ "list", command_list, "plans, ops, axes, targets, probes, cpus" },
 	{ "import", command_import, "make a run of a guest's serial log" },
 };
 
@@ -27,7 +28,7 @@ static void usage(FILE *out)
 	for (i = 0; i < TS_COUNT(commands); i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "\ntlbscope COMMAND --help tells more; man tlbscope has formats and exit codes.\n"
-		     "Start with: tlbscope run\n");
+		     "Start with: tlbscope doctor\n");
 }
 
 int main(int argc, char **argv)
