@@ -159,7 +159,7 @@ check_cli() {
 check_lab() {
 	wanted lab || return 0
 	heading "lab: KVM in a VM"
-	run_tap lab tests/lab/run.sh quick
+	run_tap lab env TLBSCOPE="$PWD/build/bin/tlbscope" tests/lab/run.sh quick
 }
 
 check_scripts

@@ -124,7 +124,9 @@ static enum ts_status parse_mix(const char *text, u32 length, u64 *value, struct
 	}
 	if (length < 4 || text[2] != ':' || parse_word(TS_KEY_GUEST, text, 2, &page, error))
 		return ts_fail_n(error, TS_UNKNOWN_VALUE, text, length, "mix is none or PAGE:LEAVES");
-	if (parse_number(TS_KEY_LEAVES, text + 3, length - 3, &leaves, error))
+	if (parse_number(TS_KEY_LEAVES, text + 3, length - 3, &leaves, error) ||
+	    (leaves == TS_LEAVES_FIT &&
+	     ts_fail(error, TS_BAD_NUMBER, text, "a mixed set says its leaves")))
 		return ts_fail_n(error, error->status, text, length, "mix is none or PAGE:LEAVES");
 	*value = ts_mix(page, leaves);
 	return TS_OK;

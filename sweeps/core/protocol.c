@@ -130,6 +130,18 @@ static enum ts_status result_parse(const struct ts_pair *pair, struct ts_result 
 	return status ? ts_fail_n(error, status, pair->value, pair->value_length, "in a row") : TS_OK;
 }
 
+/* Does the result fit its case? A row of a broken target must not pass for a measurement. */
+static enum ts_status check_result(const struct ts_case *c, const struct ts_result *r,
+				   struct ts_error *error)
+{
+	if (c->phase == TS_REFILL ? !r->has_refills : !r->has_cycles)
+		return ts_fail(error, TS_MISSING_VALUE, "row", "without the number that its phase measures");
+	if (r->refills > c->leaves || r->mix_refills > ts_mix_leaves(c->mix) ||
+	    r->off_median > c->iterations)
+		return ts_fail(error, TS_OUT_OF_RANGE, "row", "more than the case can give");
+	return TS_OK;
+}
+
 enum ts_status ts_row_parse(const char *rest, struct ts_case *c, struct ts_result *r, u64 *op_va,
 			    struct ts_error *error)
 {
@@ -157,5 +169,5 @@ enum ts_status ts_row_parse(const char *rest, struct ts_case *c, struct ts_resul
 		return status;
 	if (seen != (1u << TS_KEYS) - 1)
 		return ts_fail(error, TS_MISSING_VALUE, "row", "a row carries every key of its case");
-	return ts_case_finish(c, error);
+	return ts_case_finish(c, error) ?: check_result(c, r, error);
 }

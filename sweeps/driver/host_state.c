@@ -41,23 +41,40 @@ static int write_number(const char *path, long number)
 	return fclose(file) ? -errno : 0;
 }
 
-/* Takes back every difference in the journal, the last first, and empties it. */
+/* Sum of the differences of a path in the journal; blots its lines out. */
+static long sum_of(char *text, const char *path)
+{
+	size_t length = strlen(path);
+	long sum = 0;
+	char *line = text;
+
+	while (line && *line) {
+		if (!strncmp(line, path, length) && line[length] == ' ') {
+			sum += strtol(line + length, NULL, 10);
+			*line = '#';
+		}
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	return sum;
+}
+
+/* Takes back what each path in the journal was changed by in all, and empties it. */
 static void undo(void)
 {
-	char *text = read_text(JOURNAL), *line, *space;
-	long now, difference;
+	char *text = read_text(JOURNAL), *line = text, *path;
+	long now, sum;
 
-	while (text && *text) {
-		line = strrchr(text, '\n');
-		line = line ? line + 1 : text;
-		space = strchr(line, ' ');
-		if (space) {
-			*space = '\0';
-			difference = strtol(space + 1, NULL, 10);
-			if (!read_number(line, &now))
-				write_number(line, now - difference);
+	while (line && *line) {
+		if (*line == '/') {
+			path = strndup(line, strcspn(line, " "));
+			sum = sum_of(text, path);
+			if (!read_number(path, &now))
+				write_number(path, now - sum);
+			free(path);
 		}
-		line[line > text ? -1 : 0] = '\0';
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
 	}
 	free(text);
 	if (ftruncate(journal, 0))

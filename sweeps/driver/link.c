@@ -48,7 +48,7 @@ int hello_parse(const char *rest, struct hello *hello, struct problem *p)
 		char *key = strndup(pair.key, pair.key_length);
 
 		json_object_set_new(hello->keys, key,
-				    json_stringn_nocheck(pair.value, pair.value_length));
+				    json_stringn(pair.value, pair.value_length) ?: json_string("?"));
 		free(key);
 	}
 	if (strcmp(hello_text(hello, "version"), TS_VERSION)) {
@@ -75,11 +75,12 @@ static const char *after_word(const char *line, const char *word)
 static int await(struct link *link, const char *first, const char *second, const char **rest,
 		 int *which)
 {
+	double deadline = now_seconds() + link->timeout;
 	const char *line;
 	int result;
 
-	for (;;) {
-		result = link->receive(link->context, link->timeout, &line);
+	for (;;) { /* the time is for the answer, however much else is said meanwhile */
+		result = link->receive(link->context, deadline - now_seconds(), &line);
 		if (result)
 			return result;
 		fprintf(link->log, "guest: %s\n", line);

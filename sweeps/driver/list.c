@@ -163,8 +163,9 @@ static int list_cmdline(const char *name, struct problem *p)
 	if (plan_load(name, &plan, p))
 		return -EINVAL;
 	for (i = 0; i < plan.sections; i++) {
-		if (plan.section[i].on && !strstr(plan.section[i].on, "tcg"))
-			continue;
+		if (plan.section[i].on && !strstr(plan.section[i].on, "tcg") &&
+		    !strstr(plan.section[i].on, "kvm"))
+			continue; /* not for the guest image */
 		ts_text_init(&text, line, sizeof(line));
 		ts_sweep_print(&text, &plan.section[i].sweep);
 		printf("%ssweep %s", i ? " ; " : "", line);

@@ -4,7 +4,9 @@
 #include "version.h"
 
 #include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	const char *name;
@@ -31,9 +33,32 @@ static void usage(FILE *out)
 		     "Start with: tlbscope doctor\n");
 }
 
+/* A closed standard descriptor would be given to the next file opened, and messages would go into it. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+/* What was printed and did not arrive is a failure too. */
+static int check_output(int exit_code)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return exit_code;
+	fprintf(stderr, "tlbscope: cannot write to standard output\n");
+	return exit_code == EXIT_DONE ? EXIT_FAILED : exit_code;
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
+
+	open_standard_files();
 
 	if (argc < 2) {
 		usage(stderr);
@@ -49,7 +74,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < TS_COUNT(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+			return check_output(commands[i].run(argc - 1, argv + 1));
 	fprintf(stderr, "tlbscope: no command \"%s\"; tlbscope --help names them\n", argv[1]);
 	return EXIT_INPUT;
 }

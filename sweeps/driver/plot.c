@@ -361,6 +361,11 @@ int command_plot(int argc, char **argv)
 	free(path);
 	if (result)
 		return report(&p);
+	if (!rows.count) {
+		problem(&p, EXIT_INPUT, "%s: no rows in it yet: nothing to draw", request.run);
+		rows_free(&rows);
+		return report(&p);
+	}
 	dir = run_dir(request.run);
 	cells_build(&rows, &cells);
 	reach_build(&cells, &reach);

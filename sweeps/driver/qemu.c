@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define OLDEST 702	   /* QEMU 7.2, the oldest that tlbscope is tested with */
+#define MOST_BYTES (1 << 20) /* without a line end; a row has some hundred */
 #define START_SECONDS 20.0 /* for QMP's greeting; a loaded machine takes a second */
 
 /* ---- version ---- */
@@ -261,6 +262,11 @@ static void fill(struct stream *stream)
 		stream->fd = -1;
 		return;
 	}
+	if (stream->length > MOST_BYTES) { /* no line of ours: whatever it is, it is broken */
+		close(stream->fd);
+		stream->fd = -1;
+		return;
+	}
 	stream->bytes = xrealloc(stream->bytes, stream->length + n + 1);
 	memcpy(stream->bytes + stream->length, bytes, n);
 	stream->length += n;
@@ -473,6 +479,7 @@ void qemu_end(struct qemu *qemu, double seconds)
 			fill(&qemu->output);
 	}
 	if (qemu->pid) {
+		kill(-qemu->pid, SIGKILL); /* its group: --qemu may be a script around it */
 		kill(qemu->pid, SIGKILL);
 		waitpid(qemu->pid, &qemu->status, 0);
 		qemu->pid = 0;

@@ -32,6 +32,7 @@ static void set_dir(struct record *record, const char *dir)
 	size_t n = strlen(dir);
 
 	memset(record, 0, sizeof(*record));
+	record->lock = -1;
 	record->dir = xstrdup(dir);
 	while (n > 1 && record->dir[n - 1] == '/')
 		record->dir[--n] = '\0';
@@ -131,8 +132,10 @@ int record_resume(struct record *record, const char *dir, struct rows *rows, str
 	result = record->log ? 0 : problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
 	free(path);
 	path = file_in(record, "rows.csv");
-	if (!result)
-		result = rows_read(path, rows, p);
+	if (!result) {
+		record->lock = rows_lock(path, p);
+		result = record->lock < 0 ? -EINVAL : rows_read(path, rows, p);
+	}
 	free(path);
 	if (result)
 		record_close(record, 0);
@@ -142,7 +145,8 @@ int record_resume(struct record *record, const char *dir, struct rows *rows, str
 int record_continue(struct record *record, const struct rows *rows, const char *const *extra,
 		    struct problem *p)
 {
-	record->rows = rows_continue(rows, extra, count_names(extra), p);
+	record->rows = rows_continue(rows, record->lock, extra, count_names(extra), p);
+	record->lock = -1;
 	record->written = rows->count;
 	return record->rows ? 0 : -EINVAL;
 }
@@ -227,6 +231,8 @@ void record_close(struct record *record, int discard)
 
 	if (record->log)
 		fclose(record->log);
+	if (record->dir && record->lock >= 0)
+		close(record->lock);
 	rows_close(record->rows);
 	if (discard && record->created && !record->written) {
 		for (i = 0; i < TS_COUNT(names); i++) {

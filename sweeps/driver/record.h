@@ -16,6 +16,7 @@ struct record {
 	FILE *log;
 	struct rows_file *rows;
 	size_t written;
+	int lock;    /* rows.csv of a resumed run, open and locked; -1 once rows has it */
 	int created; /* the directory was made by this program start */
 };
 

@@ -60,8 +60,10 @@ const char *row_extra(const struct rows *rows, const struct row *row, const char
 struct rows_file;
 struct rows_file *rows_create(const char *path, const char *const *extra_names, size_t extras,
 			      struct problem *problem);
-/* Goes on behind the last whole line of a file with the same columns. */
-struct rows_file *rows_continue(const struct rows *rows, const char *const *extra_names,
+/* Opens a file for more rows, before it is read: nobody else may write to it from here on. -1 with *problem. */
+int rows_lock(const char *path, struct problem *problem);
+/* Goes on behind the last whole line of a file with the same columns; takes fd, from rows_lock(), over. */
+struct rows_file *rows_continue(const struct rows *rows, int fd, const char *const *extra_names,
 				size_t extras, struct problem *problem);
 int rows_append(struct rows_file *file, const struct row *row, struct problem *problem);
 void rows_close(struct rows_file *file);

@@ -225,33 +225,38 @@ struct rows_file *rows_create(const char *path, const char *const *extra_names, 
 	return file;
 }
 
-struct rows_file *rows_continue(const struct rows *rows, const char *const *extra_names,
+int rows_lock(const char *path, struct problem *p)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd < 0) {
+		problem(p, EXIT_INPUT, "%s: cannot be continued: %s", path, strerror(errno));
+	} else if (flock(fd, LOCK_EX | LOCK_NB)) {
+		problem(p, EXIT_INPUT, "%s: another tlbscope is measuring this run; wait until it has ended",
+			path);
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+struct rows_file *rows_continue(const struct rows *rows, int fd, const char *const *extra_names,
 				size_t extras, struct problem *p)
 {
-	int fd, same = extras == rows->extras;
+	int same = extras == rows->extras;
 	size_t i;
 
 	for (i = 0; same && i < extras; i++)
 		same = !strcmp(extra_names[i], rows->extra_names[i]);
-	if (!same) {
-		problem(p, EXIT_INPUT, "%s: has other columns than this run would write; start a new "
-				       "run instead of --resume", rows->table.path);
-		return NULL;
-	}
-	fd = open(rows->table.path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
-		problem(p, EXIT_INPUT, "%s: another tlbscope is measuring this run; wait until it has ended",
-			rows->table.path);
-		close(fd);
-		return NULL;
-	}
-	if (fd < 0 || ftruncate(fd, rows->table.finished_size)) {
-		problem(p, EXIT_INPUT, "%s: cannot be continued: %s", rows->table.path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	return new_file(rows->table.path, fd, extras);
+	if (!same)
+		problem(p, EXIT_INPUT, "%s: has other columns than this run would write; start a new run "
+			"instead of --resume", rows->table.path);
+	else if (ftruncate(fd, rows->table.finished_size))
+		problem(p, EXIT_FAILED, "%s: cannot be continued: %s", rows->table.path, strerror(errno));
+	else
+		return new_file(rows->table.path, fd, extras);
+	close(fd);
+	return NULL;
 }
 
 void rows_close(struct rows_file *file)

@@ -534,8 +534,10 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 		closed = run->target.ops->close(&run->target, result ? &at_close : p);
 		result = result ?: closed;
 	}
-	if (run->record.written || !result)
-		finish_run(run, result ? &at_close : p);
+	if (run->record.written || !result) {
+		closed = finish_run(run, result ? &at_close : p);
+		result = result ?: closed;
+	}
 	return result;
 }
 

@@ -191,14 +191,16 @@ setup() {
 	run -0 tlbscope table --published run
 	says 2016
 	grep -Eq '^none +4k +50 x 4k .* 0\.001 +50\.0 +0\.00 ' <<<"$output"
-	grep -Eq '^none +2m +16 x 2m .* 0\.001 +1\.0 +0\.00 ' <<<"$output"
+	# 16 pages are not the 50 touches of 2016: nothing beside them, but all six figures below
+	grep -Eq '^none +2m +16 x 2m .* - +- +- ' <<<"$output"
+	grep -Eq '^none +2m +0\.001 +1\.000 +0\.00$' <<<"$output"
+	grep -Eq '^4k +2m +102\.038 +102\.023 +1\.00$' <<<"$output"
 	mkdir -p nested
 	sed -E 's/,(4k|2m),none,,/,\1,4k,verified,/; s/^run,tcg,tcg,/run,kvm,kvm,/' run/rows.csv \
 		>nested/rows.csv
 	every nested host,target "4k kvm"
 	run -0 tlbscope table --published nested
 	grep -Eq '^4k +4k +50 x 4k .* 0\.093 +103\.0(08)? +0\.00 ' <<<"$output"
-	grep -Eq '^4k +2m +16 x 2m .* 102\.038 +102\.0(23)? +1\.00 ' <<<"$output"
 }
 
 # The same rows as if from hardware: there the two cells do give a verdict.

@@ -127,7 +127,7 @@ setup() {
 	local header=run,target,accel,cpu,guest,host,host_how,op,class,at,count,global,pcid
 	header+=,leaves,touches,stride,offset,frames,mix,order,access,phase,repeat,sequence
 	header+=,iterations,seed,cycles,refills,off_median,exits,must,mix_refills,mix_must,op_va
-	header+=,twin,valid
+	header+=,twin,code,valid
 	[ "$(head -n 1 first/rows.csv)" = "$header"$'\r' ]
 	every first run,target,accel,host,host_how,exits "first tcg tcg none . ."
 	[[ $(values first cpu op=none | sort -u) == *QEMU*TCG* ]]
