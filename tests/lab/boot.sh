@@ -90,6 +90,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tlbscope-lab.XXXXXX")
 pid=
 # shellcheck disable=SC2317,SC2329 # called by the trap
 clean_up() {
+	trap '' HUP INT TERM
 	# timeout hands the signal on to QEMU.
 	[ -z "$pid" ] || { kill "$pid" && wait "$pid"; } 2>/dev/null || :
 	rm -rf "$work"
@@ -108,6 +109,10 @@ END
 
 line="console=ttyS0 panic=-1 quiet mitigations=off"
 [ "$image" = vmlinuz ] || line="$line nokaslr"
+# TCG's VMRUN and #VMEXIT change the set of pending interrupts without the lock that its devices
+# hold, so that an interrupt gets lost once in a while. A periodic timer makes up for it at the next
+# tick; after a lost one-shot timer the VM would stand still for ever.
+[ -z "$nested" ] || line="$line nohz=off highres=off"
 set -- "$qemu" -accel tcg -cpu "$cpu" -smp "$smp" -m "$mem" -nodefaults -no-user-config \
 	-display none -no-reboot -serial "file:$work/console" -serial "file:$work/results" \
 	-chardev "pipe,id=lab-monitor,path=$work/monitor" -mon lab-monitor \

@@ -65,7 +65,7 @@ fi
 
 mkdir -p "$cache"
 work=$(mktemp -d "$cache/fetch.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'trap "" HUP INT TERM; rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
 # download PACKAGE: leaves PACKAGE's file as $work/PACKAGE.deb.

@@ -54,7 +54,7 @@ out=$2
 kernel=$("$here/fetch.sh") || exit
 cache=${kernel%/*}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tlbscope-root.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'trap "" HUP INT TERM; rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
 # put FILE PATH MODE: a file at PATH of the tree that is being made.

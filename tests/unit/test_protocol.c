@@ -325,12 +325,13 @@ static void test_row_by_hand(void **state)
 static void random_result(u64 *random, const struct ts_expansion *e, struct ts_result *r)
 {
 	memset(r, 0, sizeof(*r));
-	r->has_refills = random_below(random, 2);
+	/* a phase has its own number at least, and no count beyond its case */
+	r->has_refills = e->c.phase == TS_REFILL || random_below(random, 2);
 	r->has_mix = r->has_refills && e->set[1].leaves;
-	r->has_cycles = random_below(random, 2);
+	r->has_cycles = e->c.phase != TS_REFILL || random_below(random, 2);
 	if (r->has_refills) {
 		r->refills = random_below(random, e->set[0].leaves + 1);
-		r->off_median = random_below(random, 65536);
+		r->off_median = random_below(random, e->c.iterations < 65536 ? e->c.iterations + 1 : 65536);
 	}
 	if (r->has_mix)
 		r->mix_refills = random_below(random, e->set[1].leaves + 1);
