@@ -102,6 +102,15 @@ extern const struct ts_memory ts_frames_of;	 /* its context is to be filled in *
 
 /* ---- root.c ---- */
 
+#define TS_MAX_COPIES 8 /* two text pages of 2M: at most 3 tables above each, and itself split */
+
+/* A table of the upper half that the private root has for itself. */
+struct ts_copy {
+	struct page *page;
+	const u64 *kernel; /* what it is a copy of; NULL for the split page */
+	u64 *parent;	   /* the entry that points to it */
+};
+
 struct ts_root {
 	struct page *page; /* order 1, so that bit 12 of its address is clear */
 	u64 *top;
@@ -115,6 +124,8 @@ struct ts_root {
 	u64 slice;	   /* TSC cycles with interrupts off */
 	u64 pcid;	   /* of the next slices; 0: CR4.PCIDE off */
 	u8 has_pge;
+	struct ts_copy copy[TS_MAX_COPIES];
+	u32 copies;
 };
 
 int ts_root_init(struct ts_root *root, u32 features);

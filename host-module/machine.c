@@ -171,7 +171,8 @@ static void put_large(struct ts_text *text, const struct ts_experiment *x)
 
 	ts_put_key_word(text, "large", "");
 	for (i = 0; i < TS_COUNT(parts); i++)
-		if (is_large(parts[i].address))
+		/* The text is split in the private root. */
+		if (is_large(parts[i].address) && (i || !x->root.copies))
 			put_list(text, parts[i].name, &any);
 	if (!any)
 		ts_put(text, "none");

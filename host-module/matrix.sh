@@ -20,6 +20,8 @@ if [ "${1-}" = --refresh ]; then
 	shift
 fi
 [ $# -gt 0 ] || set -- bullseye bookworm bookworm-backports trixie trixie-backports sid
+# Not those of Kbuild itself about the system ("warning: pahole version differs").
+complaint=': warning:|WARNING: modpost'
 built=0
 failed=0
 
@@ -29,13 +31,13 @@ row() {
 
 # verdict STATUS LOG: ok, or the first line that tells why not; counts.
 verdict() {
-	if [ "$1" -eq 0 ] && ! grep -q 'warning:' "$2"; then
+	if [ "$1" -eq 0 ] && ! grep -qE "$complaint" "$2"; then
 		built=$((built + 1))
 		verdict=ok
 		return
 	fi
 	failed=$((failed + 1))
-	verdict="FAILED: $(grep -m 1 -E 'warning:|error:|\*\*\*' "$2" | cut -c 1-100) (see $2)"
+	verdict="FAILED: $(grep -m 1 -E "$complaint|error:|\*\*\*" "$2" | cut -c 1-100) (see $2)"
 }
 
 # build_here HEADERS: against headers of this system, with its compiler.
@@ -49,6 +51,12 @@ build_here() {
 	row here "${name#linux-headers-}" "$(gcc -dumpversion)" "$verdict"
 }
 
+# in_tree TREE COMMAND...: with /proc, which objtool reads its stack limit from.
+in_tree() {
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --mount sh -c 'mount -t proc proc "$1/proc" && exec chroot "$@"' sh "$@"
+}
+
 # make_tree SUITE: a system of that suite with its newest headers, in $trees/SUITE.
 make_tree() {
 	tree=$trees/$1
@@ -58,11 +66,14 @@ make_tree() {
 	command -v debootstrap >/dev/null || { echo "there is no debootstrap; apt-get install debootstrap"; return 1; }
 	[ "$(id -u)" -eq 0 ] || { echo "needs root, for debootstrap"; return 1; }
 	rm -rf "$tree"
-	debootstrap --variant=minbase --include=make,gcc,libc6-dev "$base" "$tree" "$mirror" || return
+	debootstrap --variant=minbase --include=make,gcc,libc6-dev,perl "$base" "$tree" "$mirror" || return
 	[ "$base" = "$1" ] || echo "deb $mirror $1 main" >"$tree/etc/apt/sources.list.d/backports.list"
-	chroot "$tree" apt-get -q update || return
-	chroot "$tree" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+	in_tree "$tree" apt-get -q update || return
+	in_tree "$tree" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
 		-t "$1" install linux-headers-amd64 || return
+	# Newer headers want it at the link; its package had another name once.
+	in_tree "$tree" apt-get -q -y --no-install-recommends install pahole ||
+		in_tree "$tree" apt-get -q -y --no-install-recommends install dwarves || return
 	: >"$tree/complete"
 }
 
@@ -80,7 +91,7 @@ build_in() {
 	for headers in "$trees/$1"/usr/src/linux-headers-*-amd64; do
 		name=$(basename "$headers")
 		log=$trees/$1.$name.log
-		chroot "$trees/$1" make -C "/usr/src/$name" M=/tlbscope W=1 clean modules >"$log" 2>&1
+		in_tree "$trees/$1" make -C "/usr/src/$name" M=/tlbscope W=1 clean modules >"$log" 2>&1
 		verdict $? "$log"
 		row "$1" "${name#linux-headers-}" "$(sed -n 's/^CONFIG_CC_VERSION_TEXT=.*) \(.*\)"/\1/p' \
 			"$headers/.config")" "$verdict"

@@ -24,7 +24,8 @@
  * cost all entries: that is the effect under test, and the harness must not cause it. So between the
  * flush on the way in and the op only 4K pages are used: the thread's stack, the module and its
  * arrays lie in vmalloc memory, and the window's page tables are reached through aliases
- * instead of the direct map. What else the kernel has on large pages (its text, the direct map with
+ * instead of the direct map. Kernels that put the text of modules on pages of 2M (from 6.14 on) get
+ * it split in the private root alone, see split_text(). What else the kernel has on large pages (its text, the direct map with
  * the per-CPU areas) is used before the flush and after the way out; an NMI breaks that rule, and
  * costs one iteration. machine.c looks whether it holds and hello says so.
  */
@@ -33,9 +34,12 @@
 #include <linux/mem_encrypt.h>
 #include <linux/mm.h>
 #include <linux/string.h>
+#include <asm/pgtable.h>
 #include <asm/tsc.h>
 
 #include "host.h"
+#include "passes.h"
+#include "stats.h"
 
 #define TABLE_ENTRIES 512
 #define UPPER_HALF 256
@@ -50,6 +54,7 @@
 
 #define MSR_EFER_NUMBER 0xc0000080
 #define EFER_NXE (1ULL << 11)
+#define PTE_PAT_LARGE (1ULL << 12)
 
 static u8 nx_is_on(void)
 {
@@ -58,6 +63,119 @@ static u8 nx_is_on(void)
 	asm volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(MSR_EFER_NUMBER));
 	return !!(low & EFER_NXE);
 }
+
+/* ---- the module's text in 4K pages ---- */
+
+/* Functions that run in a slice; the text between them is some 20 KiB. */
+static const void *const slice_code[] = {
+	ts_root_enter, ts_root_leave, ts_measure, ts_twin, ts_pass_retouch, ts_pass_both, ts_pass_op,
+	ts_pt_map, ts_accessed_clear, ts_accessed_count, ts_sort, ts_median,
+};
+
+/* A table of the upper half that the private root has a copy of. */
+static u64 *new_table(struct ts_root *root)
+{
+	struct page *page;
+
+	if (root->copies == TS_MAX_COPIES)
+		return NULL;
+	page = ts_alloc_pages(GFP_KERNEL | __GFP_ZERO, 0);
+	if (page)
+		root->copy[root->copies++].page = page;
+	return page ? page_address(page) : NULL;
+}
+
+static u64 *kernel_table(const struct ts_root *root, u64 entry)
+{
+	return phys_to_virt(entry & TS_PTE_ADDR & ~root->encrypt);
+}
+
+/*
+ * The private table of a level on the way to va, whose parent is *entry: one that is a copy of the
+ * kernel's, made on first use. *kernel goes from the kernel's parent entry to its table.
+ */
+static u64 *copied_table(struct ts_root *root, u64 *parent, const u64 **kernel, u32 index)
+{
+	u32 i;
+
+	*kernel = kernel_table(root, (*kernel)[index]);
+	for (i = 0; i < root->copies; i++)
+		if (root->copy[i].kernel == *kernel)
+			return page_address(root->copy[i].page);
+	if (!new_table(root))
+		return NULL;
+	root->copy[i].kernel = *kernel;
+	root->copy[i].parent = &parent[index];
+	return page_address(root->copy[i].page);
+}
+
+/* A 2M leaf as 512 of 4K. PAT moves from bit 12 to bit 7 (SDM vol. 3, tables 4-17 and 4-19). */
+static u64 *split_leaf(struct ts_root *root, u64 leaf)
+{
+	u64 *table = new_table(root), flags = leaf & ~TS_PTE_ADDR, i;
+	u64 first = leaf & TS_PTE_ADDR & ~(ts_page_size(TS_2M) - 1);
+
+	flags &= ~TS_PTE_PS;
+	if (leaf & PTE_PAT_LARGE)
+		flags |= TS_PTE_PS; /* in a 4K leaf this bit is PAT */
+	for (i = 0; table && i < TABLE_ENTRIES; i++)
+		table[i] = (first + i * PAGE_SIZE) | flags;
+	return table;
+}
+
+/* Splits the 2M page around address; nothing to do if it is none, or is split already. */
+static int split_around(struct ts_root *root, unsigned long address)
+{
+	const u64 *kernel = phys_to_virt(ts_read_cr3() & TS_PTE_ADDR & ~root->encrypt);
+	struct ts_copy *copy;
+	u64 *table = root->top;
+	unsigned int size;
+	u32 level;
+
+	if (!lookup_address(address, &size) || size != PG_LEVEL_2M)
+		return 0;
+	for (level = root->levels - 1; level > TS_2M; level--) {
+		table = copied_table(root, table, &kernel, ts_pt_index(address, level));
+		if (!table)
+			return -ENOMEM;
+	}
+	for (copy = root->copy; copy < root->copy + root->copies; copy++)
+		if (copy->parent == &table[ts_pt_index(address, TS_2M)])
+			return 0;
+	if (!split_leaf(root, kernel[ts_pt_index(address, TS_2M)]))
+		return -ENOMEM;
+	root->copy[root->copies - 1].parent = &table[ts_pt_index(address, TS_2M)];
+	return 0;
+}
+
+/*
+ * Prepares private tables for the module's own text where the kernel has it on pages of 2M. They go
+ * into the upper half anew with each slice, since the kernel may have changed its tables: refresh().
+ */
+static int split_text(struct ts_root *root)
+{
+	int result = 0;
+	u32 i;
+
+	for (i = 0; i < TS_COUNT(slice_code) && !result; i++)
+		result = split_around(root, (unsigned long)slice_code[i]);
+	return result;
+}
+
+/* In the order of their making: a parent comes before what it points to. */
+static __always_inline void refresh(struct ts_root *root)
+{
+	struct ts_copy *copy;
+
+	for (copy = root->copy; copy < root->copy + root->copies; copy++) {
+		if (copy->kernel)
+			memcpy(page_address(copy->page), copy->kernel, PAGE_SIZE);
+		*copy->parent = page_to_phys(copy->page) | TS_PTE_P | TS_PTE_W | TS_PTE_A |
+				root->encrypt;
+	}
+}
+
+/* ---- the root ---- */
 
 int ts_root_init(struct ts_root *root, u32 features)
 {
@@ -71,11 +189,13 @@ int ts_root_init(struct ts_root *root, u32 features)
 	root->leaf_flags = root->encrypt | (nx_is_on() ? TS_PTE_NX : 0);
 	root->has_pge = !!(features & TS_PGE);
 	root->slice = tsc_khz ? tsc_khz * 1000ULL / SLICES_PER_SECOND : DEFAULT_SLICE;
-	return 0;
+	return split_text(root);
 }
 
 void ts_root_destroy(struct ts_root *root)
 {
+	while (root->copies)
+		ts_free_pages(root->copy[--root->copies].page, 0);
 	if (root->page)
 		ts_free_pages(root->page, 1);
 	root->page = NULL;
@@ -144,6 +264,7 @@ void ts_root_enter(struct ts_root *root)
 	kernel = phys_to_virt(root->kernel_cr3 & TS_PTE_ADDR & ~root->encrypt);
 	memcpy(root->top + UPPER_HALF, kernel + UPPER_HALF,
 	       (TABLE_ENTRIES - UPPER_HALF) * sizeof(*kernel));
+	refresh(root);
 
 	cr4 = (root->kernel_cr4 & ~TS_CR4_PCIDE) | (root->pcid ? TS_CR4_PCIDE : 0) |
 	      (root->has_pge ? TS_CR4_PGE : 0);

@@ -7,7 +7,7 @@ device=/dev/tlbscope
 
 # ask REQUEST...: all requests in one session; the answers behind hello.
 ask() {
-	exec 3<>$device
+	exec 3<>"$device"
 	printf '%s\n' "$@" >&3
 	cat <&3 | sed '/^hello /d'
 	exec 3>&-
@@ -19,12 +19,12 @@ word() {
 }
 
 device_is_private() {
-	stat -c '%a %U' $device
-	[ "$(stat -c '%a %u' $device)" = "600 0" ]
+	stat -c '%a %U' "$device"
+	[ "$(stat -c '%a %u' "$device")" = "600 0" ]
 }
 
 says_hello() {
-	cat $device >/lab/hello || return
+	cat "$device" >/lab/hello || return
 	cat /lab/hello
 	for key in protocol version vendor family model stepping hypervisor features memory \
 		loop_cycles kernel cpu smt_sibling pti kernel_pcid levels large brand; do
@@ -89,8 +89,8 @@ has_cycles() {
 }
 
 kept_answers() {
-	echo "case op=cr3 leaves=50" >$device || return
-	cat $device >/lab/kept
+	echo "case op=cr3 leaves=50" >"$device" || return
+	cat "$device" >/lab/kept
 	cat /lab/kept
 	[ "$(grep -c . /lab/kept)" -eq 1 ] && [ "$(word refills </lab/kept)" = 50 ]
 }
