@@ -13,7 +13,10 @@ set -u
 
 cd "$(dirname "$0")/.." || exit 1
 trees=${TLBSCOPE_MATRIX:-$PWD/build/module-matrix}
-mirror=${TLBSCOPE_MIRROR:-http://deb.debian.org/debian}
+# The archive that this system's apt has most of its lists from.
+# shellcheck disable=SC2016 # apt's format, not the shell's
+mirror=${TLBSCOPE_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sort | uniq -c |
+	sort -rn | awk 'NR == 1 { print $2 }')}
 refresh=
 if [ "${1-}" = --refresh ]; then
 	refresh=yes
