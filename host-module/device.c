@@ -7,10 +7,11 @@
  *	exec 3<>/dev/tlbscope; echo 'case op=cr3 guest=4k leaves=50' >&3; cat <&3
  *	echo 'case op=cr3 guest=4k leaves=50' >/dev/tlbscope; cat /dev/tlbscope
  *
- * Opening it is the start of a guest: the first line says hello. A read waits while a request is not
- * answered, and finds the end of the file when all are, so that cat ends. A client that can only
- * write waits in write() for the answers, which are kept for the next one that opens the device to
- * read. One client at a time; when it is gone, nothing of it is left, in the middle of a case too.
+ * Opening it is the start of a guest: the first line says hello. A read waits while a request is
+ * not answered, and finds the end of the file when all are, so that cat ends. A client that can
+ * only write waits in write() for the answers, which are kept for the next one that opens the
+ * device to read. One client at a time; when it is gone, nothing of it is left, in the middle of a
+ * case too.
  *
  * The cases run in a thread on the CPU on which the device was opened (taskset chooses it).
  */
@@ -77,7 +78,9 @@ static struct ts_session *session_new(void)
 	return NULL;
 }
 
-/* Starts the thread on this CPU. A reference keeps its task, since it may end before it is stopped. */
+/*
+ * Starts the thread on this CPU. A reference keeps its task, since it may end before it is stopped.
+ */
 static int session_start(struct ts_session *s)
 {
 	struct task_struct *thread;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One case: pages for its window, the window in the private root, the measured passes, and everything
- * given back.
+ * One case: pages for its window, the window in the private root, the measured passes, and
+ * everything given back.
  *
  * All preparation runs as ordinary kernel code. Only what has to see the window at its addresses
  * runs on the private root: ts_measure(), in slices (root.c).
@@ -32,17 +32,19 @@ void ts_experiment_destroy(struct ts_experiment *x)
 /* Where the kernel has the line that the window has at va; NULL if nothing is mapped there. */
 static u64 *line_of(const struct ts_tables *tables, u64 va)
 {
-	u64 page, *entry = ts_pt_leaf(tables, va, &page), inside;
+	u64 page, *entry = ts_pt_leaf(tables, va, &page), inside, frame;
 
 	if (!entry)
 		return NULL;
 	inside = ts_page_size(page) - 1;
-	return phys_to_virt((*entry & TS_PTE_ADDR & ~tables->table_flags & ~inside) + (va & inside));
+	frame = *entry & TS_PTE_ADDR & ~tables->table_flags & ~inside;
+	return phys_to_virt(frame + (va & inside));
 }
 
 /*
- * What ts_window_link() does, by the kernel's own addresses of the lines, so that interrupts stay on: the
- * chain of pointers through all touches. If no line was written twice, it is one cycle over all.
+ * What ts_window_link() does, by the kernel's own addresses of the lines, so that interrupts stay
+ * on: the chain of pointers through all touches. If no line was written twice, it is one cycle over
+ * all.
  */
 static enum ts_status link_lines(const struct ts_expansion *e, const struct ts_tables *tables,
 				 struct ts_error *error)
@@ -52,7 +54,8 @@ static enum ts_status link_lines(const struct ts_expansion *e, const struct ts_t
 	for (i = 0; i < e->touches; i++) {
 		line = line_of(tables, e->touch[i]);
 		if (!line)
-			return ts_fail(error, TS_CONFLICT, "touches", "a touch lies outside the set");
+			return ts_fail(error, TS_CONFLICT, "touches",
+				       "a touch lies outside the set");
 		*line = e->touch[(i + 1) % e->touches];
 	}
 	cond_resched();
@@ -63,8 +66,8 @@ static enum ts_status link_lines(const struct ts_expansion *e, const struct ts_t
 }
 
 /*
- * Runs the code in the lines of a window with code=1, which only ts_window_link() can. It links once more,
- * in one slice: some milliseconds for thousands of touches.
+ * Runs the code in the lines of a window with code=1, which only ts_window_link() can. It links
+ * once more, in one slice: some milliseconds for thousands of touches.
  */
 static enum ts_status run_code(struct ts_experiment *x, struct ts_error *error)
 {
@@ -93,8 +96,6 @@ static enum ts_status measure(struct ts_experiment *x, struct ts_error *error)
 	if (status)
 		return status;
 	ts_session_breathe();
-	if (raw_smp_processor_id() != x->cpu)
-		return ts_fail(error, TS_NO_FEATURE, "cpu", "the CPU that was measured is offline");
 	ts_root_prepare(&x->root, x->e.c.pcid);
 	if (x->e.c.code)
 		status = run_code(x, error);
@@ -103,6 +104,9 @@ static enum ts_status measure(struct ts_experiment *x, struct ts_error *error)
 	ts_root_enter(&x->root);
 	ts_measure(&x->window, &x->root.cpu, x->samples, &x->result);
 	ts_root_leave(&x->root);
+	/* A bound thread is moved when its CPU goes offline, at a pause too. */
+	if (raw_smp_processor_id() != x->cpu)
+		return ts_fail(error, TS_NO_FEATURE, "cpu", "the CPU that was measured is offline");
 	return TS_OK;
 }
 

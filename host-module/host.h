@@ -33,8 +33,12 @@
 #define TS_CR4_PGE (1ULL << 7)
 #define TS_CR4_LA57 (1ULL << 12)
 #define TS_CR4_PCIDE (1ULL << 17)
+#define TS_CR4_LASS (1ULL << 27)
 
-/* ---- registers: own instructions, since the kernel's wrappers are paravirtual or not exported ---- */
+/*
+ * ---- registers: own instructions, since the kernel's wrappers are paravirtual or not exported
+ * ----
+ */
 
 static inline u64 ts_read_cr3(void)
 {
@@ -133,7 +137,9 @@ void ts_root_destroy(struct ts_root *root);
 /* The low half becomes empty. */
 void ts_root_clear(struct ts_root *root);
 struct ts_tables ts_root_tables(struct ts_root *root, struct ts_pages *pages);
-/* Maps the window's table pages a second time, by 4K, and turns pointers to its leaves into these. */
+/*
+ * Maps the window's table pages a second time, by 4K, and turns pointers to its leaves into these.
+ */
 enum ts_status ts_root_alias(struct ts_root *root, struct ts_pages *pages, struct ts_window *window,
 			     struct ts_error *error);
 /* Switches, with interrupts off from one to the other; both drop every TLB entry of this CPU. */

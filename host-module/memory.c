@@ -2,11 +2,11 @@
 /*
  * Pages for page tables and windows.
  *
- * A window's 4K leaves lie in 2M frames, as in the guest image, so that neighbours are contiguous or
- * not as the case wants, and never by chance. Frames are blocks of 512 pages, which the buddy
+ * A window's 4K leaves lie in 2M frames, as in the guest image, so that neighbours are contiguous
+ * or not as the case wants, and never by chance. Frames are blocks of 512 pages, which the buddy
  * allocator aligns to their size; those below 16 MiB are left alone. A gigabyte for 1G leaves is
- * more than the buddy allocator has: where the kernel exports alloc_contig_range(), whole
- * gigabytes are searched for one that can be emptied.
+ * more than the buddy allocator has: where the kernel exports alloc_contig_range(), whole gigabytes
+ * are searched for one that can be emptied.
  *
  * A window takes at most half of what is available, and no allocation may call the OOM killer:
  * what does not fit is refused.
@@ -196,8 +196,8 @@ static u64 frame_2m(struct ts_pages *pages, u64 n)
 #endif
 
 /*
- * May [pfn, pfn + 1G) be emptied? All of it online, in one zone, nothing reserved. Looks at one page
- * of every 2M only to be quick; alloc_contig_range() itself finds what cannot be moved.
+ * May [pfn, pfn + 1G) be emptied? All of it online, in one zone, nothing reserved. Looks at one
+ * page of every 2M only to be quick; alloc_contig_range() itself finds what cannot be moved.
  */
 static bool gigabyte_worth_trying(unsigned long pfn)
 {

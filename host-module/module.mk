@@ -14,7 +14,7 @@ module_here := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 module_files := $(wildcard $(module_here)/*.[ch] $(module_here)/../sweeps/core/*.[ch]) \
 	$(module_here)/Kbuild
 
-.PHONY: module module-check module-matrix module-links
+.PHONY: module module-check module-matrix module-dkms module-links
 
 module-links:
 	@mkdir -p $(MODULE_OUT)
@@ -36,3 +36,15 @@ module-check: module-links
 
 module-matrix:
 	@$(module_here)/matrix.sh
+
+# The sources of the module alone, as dkms wants them.
+module_version = $(shell sed -n 's/.*TS_VERSION "\(.*\)"/\1/p' \
+	$(module_here)/../sweeps/core/version.h)
+module_dkms = $(DESTDIR)/usr/src/tlbscope-$(module_version)
+
+module-dkms:
+	@mkdir -p $(module_dkms)/host-module $(module_dkms)/sweeps/core
+	@cp $(addprefix $(module_here)/,*.[ch] Kbuild module.mk) $(module_dkms)/host-module/
+	@cp $(module_here)/../sweeps/core/*.[ch] $(module_dkms)/sweeps/core/
+	@sed 's/@VERSION@/$(module_version)/' $(module_here)/dkms.conf >$(module_dkms)/dkms.conf
+	@echo "dkms install tlbscope/$(module_version) does the rest"

@@ -8,8 +8,9 @@
  * nor SMEP has a say.
  *
  * What has to hold:
- * - Bit 12 of CR3 and bit 11 of its PCID are clear. With page-table isolation the entry code of an NMI
- *   takes them for the mark of a user's root (arch/x86/entry/calling.h) and would load another one.
+ * - Bit 12 of CR3 and bit 11 of its PCID are clear. With page-table isolation the entry code of an
+ *   NMI takes them for the mark of a user's root (arch/x86/entry/calling.h) and would load another
+ *   one.
  * - Interrupts are off from enter to leave, and nothing in between sleeps, faults or prints: the
  *   kernel believes that another root is loaded. The thread has no mm, so that an NMI does not
  *   try user memory (nmi_uaccess_okay()).
@@ -18,16 +19,18 @@
  *   global ones too (SDM vol. 3, 4.10.4.1; APM vol. 2, 5.5.2). On the way in this removes the
  *   kernel's large pages; on the way out it has to come last, on the kernel's root, so that
  *   no walk can bring an entry of the window back before its pages are freed.
+ * - CR4.LASS is off: with it the kernel may not touch the lower half at all (SDM vol. 3, 4.15,
+ *   linear-address space separation).
  * - CR4.PCIDE can be set only while CR3[11:0] is 0 (SDM vol. 3, 4.10.1), hence the order.
  *
  * Large pages. Where this kernel is a guest, the first INVLPG after any page of 2M was used may
- * cost all entries: that is the effect under test, and the harness must not cause it. So between the
- * flush on the way in and the op only 4K pages are used: the thread's stack, the module and its
- * arrays lie in vmalloc memory, and the window's page tables are reached through aliases
- * instead of the direct map. Kernels that put the text of modules on pages of 2M (from 6.14 on) get
- * it split in the private root alone, see split_text(). What else the kernel has on large pages (its text, the direct map with
- * the per-CPU areas) is used before the flush and after the way out; an NMI breaks that rule, and
- * costs one iteration. machine.c looks whether it holds and hello says so.
+ * cost all entries: that is the effect under test, and the harness must not cause it. So between
+ * the flush on the way in and the op only 4K pages are used: the thread's stack, the module and its
+ * arrays lie in vmalloc memory, and the window's page tables are reached through aliases instead of
+ * the direct map. Kernels that put the text of modules on pages of 2M (from 6.14 on) get it split
+ * in the private root alone, see split_text(). What else the kernel has on large pages (its text,
+ * the direct map with the per-CPU areas) is used before the flush and after the way out; an NMI
+ * breaks that rule, and costs one iteration. machine.c looks whether it holds and hello says so.
  */
 #include <linux/io.h>
 #include <linux/irqflags.h>
@@ -47,8 +50,8 @@
 #define DEFAULT_SLICE 1000000  /* cycles, when the kernel does not know the TSC's rate */
 
 /*
- * Linux uses PCIDs 1 to 6 and, with page-table isolation, the same with bit 11 set (arch/x86/mm/tlb.c,
- * TLB_NR_DYN_ASIDS). For broadcast flushes see ts_machine_pcid_conflict().
+ * Linux uses PCIDs 1 to 6 and, with page-table isolation, the same with bit 11 set
+ * (arch/x86/mm/tlb.c, TLB_NR_DYN_ASIDS). For broadcast flushes see ts_machine_pcid_conflict().
  */
 #define PCID_OF_WINDOW 0x7f0
 
@@ -68,8 +71,8 @@ static u8 nx_is_on(void)
 
 /* Functions that run in a slice; the text between them is some 20 KiB. */
 static const void *const slice_code[] = {
-	ts_root_enter, ts_root_leave, ts_measure, ts_twin, ts_pass_retouch, ts_pass_both, ts_pass_op,
-	ts_pt_map, ts_accessed_clear, ts_accessed_count, ts_sort, ts_median,
+	ts_root_enter, ts_root_leave, ts_measure, ts_twin,
+	ts_pass_retouch, ts_pass_both, ts_pass_op, ts_pt_map, ts_accessed_clear, ts_accessed_count, ts_sort, ts_median,
 };
 
 /* A table of the upper half that the private root has a copy of. */
@@ -85,20 +88,16 @@ static u64 *new_table(struct ts_root *root)
 	return page ? page_address(page) : NULL;
 }
 
-static u64 *kernel_table(const struct ts_root *root, u64 entry)
-{
-	return phys_to_virt(entry & TS_PTE_ADDR & ~root->encrypt);
-}
-
 /*
- * The private table of a level on the way to va, whose parent is *entry: one that is a copy of the
- * kernel's, made on first use. *kernel goes from the kernel's parent entry to its table.
+ * The private table below entry `index` of the private table `parent`: a copy of the kernel's, made
+ * on first use; NULL without memory. *kernel is the kernel's table that parent is a copy of, and
+ * becomes the one below.
  */
 static u64 *copied_table(struct ts_root *root, u64 *parent, const u64 **kernel, u32 index)
 {
 	u32 i;
 
-	*kernel = kernel_table(root, (*kernel)[index]);
+	*kernel = phys_to_virt((*kernel)[index] & TS_PTE_ADDR & ~root->encrypt);
 	for (i = 0; i < root->copies; i++)
 		if (root->copy[i].kernel == *kernel)
 			return page_address(root->copy[i].page);
@@ -150,7 +149,8 @@ static int split_around(struct ts_root *root, unsigned long address)
 
 /*
  * Prepares private tables for the module's own text where the kernel has it on pages of 2M. They go
- * into the upper half anew with each slice, since the kernel may have changed its tables: refresh().
+ * into the upper half anew with each slice, since the kernel may have changed its tables:
+ * refresh().
  */
 static int split_text(struct ts_root *root)
 {
@@ -226,7 +226,7 @@ enum ts_status ts_root_alias(struct ts_root *root, struct ts_pages *pages, struc
 	struct ts_tables tables = ts_root_tables(root, pages);
 	u64 flags = TS_PTE_P | TS_PTE_W | TS_PTE_A | TS_PTE_D | root->leaf_flags;
 	u32 i, s, n = pages->tables; /* the aliases' own tables come behind these */
-	struct page *page;
+	u64 *leaf, alias;
 
 	for (i = 0; i < n; i++)
 		if (!ts_pt_map(&tables, TS_ALIAS_BASE + i * PAGE_SIZE,
@@ -234,9 +234,9 @@ enum ts_status ts_root_alias(struct ts_root *root, struct ts_pages *pages, struc
 			return ts_fail(error, TS_NO_MEMORY, "page-tables", "fewer leaves");
 	for (s = 0; s < 2; s++) {
 		for (i = 0; i < window->e->set[s].leaves; i++) {
-			page = virt_to_page(window->leaf[s][i]);
-			window->leaf[s][i] = (u64 *)(TS_ALIAS_BASE + page_private(page) * PAGE_SIZE +
-						     offset_in_page(window->leaf[s][i]));
+			leaf = window->leaf[s][i];
+			alias = TS_ALIAS_BASE + page_private(virt_to_page(leaf)) * PAGE_SIZE;
+			window->leaf[s][i] = (u64 *)(alias + offset_in_page(leaf));
 		}
 	}
 	return TS_OK;
@@ -266,8 +266,8 @@ void ts_root_enter(struct ts_root *root)
 	       (TABLE_ENTRIES - UPPER_HALF) * sizeof(*kernel));
 	refresh(root);
 
-	cr4 = (root->kernel_cr4 & ~TS_CR4_PCIDE) | (root->pcid ? TS_CR4_PCIDE : 0) |
-	      (root->has_pge ? TS_CR4_PGE : 0);
+	cr4 = (root->kernel_cr4 & ~(TS_CR4_PCIDE | TS_CR4_LASS)) |
+	      (root->pcid ? TS_CR4_PCIDE : 0) | (root->has_pge ? TS_CR4_PGE : 0);
 	ts_write_cr3(root->cr3);
 	ts_write_cr4(cr4);
 	flush_everything(root, cr4);
@@ -290,8 +290,8 @@ void ts_root_leave(struct ts_root *root)
 }
 
 /*
- * The loops of 2016 run chunk iterations between two pauses. It grows until these take a good part of
- * a slice, and shrinks when they take more than one.
+ * The loops of 2016 run chunk iterations between two pauses. It grows until these take a good part
+ * of a slice, and shrinks when they take more than one.
  */
 static __always_inline void adapt_chunk(struct ts_root *root, u64 now)
 {
@@ -303,7 +303,9 @@ static __always_inline void adapt_chunk(struct ts_root *root, u64 now)
 		root->cpu.chunk /= 2;
 }
 
-/* ts_cpu.pause: lets the kernel in when a slice is over. Does not return if the thread has to stop. */
+/*
+ * ts_cpu.pause: lets the kernel in when a slice is over. Does not return if the thread has to stop.
+ */
 static void pause(void *context)
 {
 	struct ts_root *root = context;

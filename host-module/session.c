@@ -3,9 +3,9 @@
  * The thread that serves one client: requests of the line protocol in, answers out.
  *
  * It is bound to one CPU and has no mm (see root.c). When the client goes away it may be in the
- * middle of a case that would take hours; then it ends itself at the next pause, at whatever depth of
- * calls it is. That is sound because nothing that it owns lies on its stack: whoever stopped it frees
- * the session.
+ * middle of a case that would take hours; then it ends itself at the next pause, at whatever depth
+ * of calls it is. That is sound because nothing that it owns lies on its stack: whoever stopped it
+ * frees the session.
  */
 #include <linux/completion.h>
 #include <linux/kernel.h>

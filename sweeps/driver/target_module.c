@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Target module: the cases in ring 0 of the running kernel, by the module tlbscope.ko behind
- * /dev/tlbscope. On a physical machine there is no second stage of paging: its rows (host page none) are
- * what the same CPU does without one. In a VM the second stage is the hypervisor's, and nobody here sees
- * its pages: host page unknown.
+ * /dev/tlbscope. On a physical machine there is no second stage of paging: its rows (host page
+ * none) are what the same CPU does without one. In a VM the second stage is the hypervisor's, and
+ * nobody here sees its pages: host page unknown.
  *
  * The kernel around the experiment goes on living: between slices of half a millisecond other
  * work and interrupts have the CPU, whose SMT sibling shares TLB and caches at all times.
@@ -45,8 +45,8 @@ struct module {
 /* ---- lines over the device ---- */
 
 /*
- * Waits for events on the device until deadline: 0 (perhaps too early), -ETIMEDOUT or -EINTR. Short waits:
- * a signal that comes just before poll() is seen soon.
+ * Waits for events on the device until deadline: 0 (perhaps too early), -ETIMEDOUT or -EINTR. Short
+ * waits: a signal that comes just before poll() is seen soon.
  */
 static int wait_for(const struct module *module, short events, double deadline)
 {
@@ -99,7 +99,10 @@ static char *cut_line(struct module *module)
 	return module->input;
 }
 
-/* The device ends its file when nothing is asked any more; for a driver that waits, that is a death. */
+/*
+ * The device ends its file when nothing is asked any more; for a driver that waits, that is a
+ * death.
+ */
 static int receive_line(void *context, double seconds, const char **line)
 {
 	struct module *module = context;
@@ -136,8 +139,8 @@ static int reads(const char *path, const char *text)
 /* The variable SecureBoot of the UEFI specification: four bytes of attributes, then 1 for on. */
 static int secure_boot(void)
 {
-	FILE *file = fopen("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
-			   "rb");
+	FILE *file = fopen("/sys/firmware/efi/efivars/"
+			   "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", "rb");
 	unsigned char bytes[5] = { 0 };
 	size_t n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
 
@@ -150,14 +153,17 @@ static int secure_boot(void)
 static const char *obstacle(void)
 {
 	if (reads("/proc/sys/kernel/modules_disabled", "1"))
-		return "; but this kernel loads no module until the next boot (kernel.modules_disabled)";
+		return "; but this kernel loads no module until the next boot "
+		       "(kernel.modules_disabled)";
 	if (reads("/sys/kernel/security/lockdown", "[integrity]") ||
 	    reads("/sys/kernel/security/lockdown", "[confidentiality]"))
-		return "; but sign it first (README, host module): kernel lockdown takes signed modules only";
+		return "; but sign it first (README, host module): kernel lockdown takes signed "
+		       "modules only";
 	if (reads("/sys/module/module/parameters/sig_enforce", "Y"))
 		return "; but sign it first (README, host module): module.sig_enforce is set";
 	if (secure_boot())
-		return "; if that is refused, sign it first (README, host module): Secure Boot is on";
+		return "; if that is refused, sign it first (README, host module): Secure Boot is "
+		       "on";
 	return "";
 }
 
@@ -170,8 +176,8 @@ static void say_how_to_load(char *remedy, size_t size)
 	makefile = xasprintf("/lib/modules/%s/build/Makefile", kernel.release);
 	if (access(makefile, R_OK))
 		snprintf(headers, sizeof(headers), "install linux-headers-%s; ", kernel.release);
-	snprintf(remedy, size, "%smake module, then as root: insmod build/module/tlbscope.ko%s", headers,
-		 obstacle());
+	snprintf(remedy, size, "%smake module, then as root: insmod build/module/tlbscope.ko%s",
+		 headers, obstacle());
 	free(makefile);
 }
 
@@ -185,14 +191,14 @@ enum probe_result module_look(const struct options *options, char *seen, size_t 
 	}
 	if (errno == EACCES) {
 		snprintf(seen, seen_size, DEVICE ": no permission");
-		snprintf(remedy, remedy_size, "run as root; the device is root's alone, since it loads page tables "
-					      "of its own");
+		snprintf(remedy, remedy_size, "run as root; the device is root's alone, since it "
+					      "loads page tables of its own");
 		return PROBE_PROBLEM;
 	}
 	if (!access("/sys/module/tlbscope", F_OK)) {
 		snprintf(seen, seen_size, "the module is loaded, but there is no " DEVICE);
-		snprintf(remedy, remedy_size, "mount devtmpfs on /dev, or make the node (misc device, minor in "
-					      "/proc/misc)");
+		snprintf(remedy, remedy_size, "mount devtmpfs on /dev, or make the node (misc "
+					      "device, minor in /proc/misc)");
 		return PROBE_PROBLEM;
 	}
 	snprintf(seen, seen_size, "no " DEVICE);
@@ -205,22 +211,24 @@ static int open_problem(int error, struct problem *p)
 	char seen[128] = "", remedy[512] = "";
 
 	if (error == EBUSY)
-		return problem(p, EXIT_INPUT, DEVICE " is in use by another program; one at a time: "
-			       "fuser " DEVICE " tells which");
+		return problem(p, EXIT_INPUT, DEVICE " is in use by another program; one at a "
+			       "time: fuser " DEVICE " tells which");
 	if (error == ENOMEM)
 		return problem(p, EXIT_FAILED, "the module has no memory for a session; free some");
 	if (module_look(NULL, seen, sizeof(seen), remedy, sizeof(remedy)) != PROBE_OK)
 		return problem(p, EXIT_INPUT, "%s; %s", seen, remedy);
 	if (error == EPERM)
-		return problem(p, EXIT_INPUT, DEVICE " wants the capability CAP_SYS_RAWIO; run as root");
-	return problem(p, EXIT_FAILED, DEVICE " cannot be opened: %s; dmesg may tell more", strerror(error));
+		return problem(p, EXIT_INPUT, DEVICE " wants the capability CAP_SYS_RAWIO; run as "
+			       "root");
+	return problem(p, EXIT_FAILED, DEVICE " cannot be opened: %s; dmesg may tell more",
+		       strerror(error));
 }
 
 /* ---- start and end ---- */
 
 /*
- * The module measures on the CPU on which it is opened: the last one that we may use. We then leave that
- * CPU to it.
+ * The module measures on the CPU on which it is opened: the last one that we may use. We then leave
+ * that CPU to it.
  */
 static void choose_cpu(struct module *module)
 {
@@ -265,8 +273,9 @@ static int hello_problem(int result, struct problem *p)
 	if (result == -EPIPE || result == -ETIMEDOUT)
 		return problem(p, EXIT_FAILED, "the module says nothing; see dmesg and log.txt");
 	if (result == -EINVAL && p->exit_code == EXIT_INPUT)
-		return problem(p, EXIT_INPUT, "the module that is loaded is of another version than this "
-			       "program; rmmod tlbscope, make module, insmod build/module/tlbscope.ko");
+		return problem(p, EXIT_INPUT, "the module that is loaded is of another version than "
+			       "this program; rmmod tlbscope, make module, insmod "
+			       "build/module/tlbscope.ko");
 	return result;
 }
 
@@ -274,6 +283,7 @@ static int module_open(struct target *target, struct problem *p)
 {
 	struct module *module = xcalloc(1, sizeof(*module));
 	const char *hypervisor;
+	double loop;
 	int result;
 
 	choose_cpu(module);
@@ -291,7 +301,8 @@ static int module_open(struct target *target, struct problem *p)
 	hypervisor = hello_text(&module->hello, "hypervisor");
 	module->in_vm = strcmp(hypervisor, "none") != 0;
 	module->on_tcg = !strcmp(hypervisor, TCG_SIGNATURE);
-	module->emulated = strtod(hello_text(&module->hello, "loop_cycles"), NULL) >= EMULATED_CYCLES;
+	loop = strtod(hello_text(&module->hello, "loop_cycles"), NULL);
+	module->emulated = loop >= EMULATED_CYCLES;
 	target->state = module;
 	target->accel = module->on_tcg ? "tcg" : module->in_vm ? "vm" : "native";
 	target->features = module->hello.features;
@@ -299,7 +310,10 @@ static int module_open(struct target *target, struct problem *p)
 	return 0;
 }
 
-/* QEMU's soft TLB has exact refills (accel tcg tells whose they are); its cycles are the emulator's. */
+/*
+ * QEMU's soft TLB has exact refills (accel tcg tells whose they are); its cycles are the
+ * emulator's.
+ */
 static int module_measure(struct target *target, const struct ts_case *c, struct row *row,
 			  struct problem *p)
 {
@@ -313,9 +327,9 @@ static int module_measure(struct target *target, const struct ts_case *c, struct
 	result = link_measure(&module->link, c, row, p);
 	module->failed = result && result != -ENOTSUP;
 	if (result == -EINVAL && p->exit_code == EXIT_INPUT)
-		return problem(p, EXIT_INPUT, "the window does not fit into half of the memory that is "
-			       "available; ask for fewer leaves, or free memory (1g: a freshly booted machine has "
-			       "whole gigabytes)");
+		return problem(p, EXIT_INPUT, "the window does not fit into half of the memory that "
+			       "is available; ask for fewer leaves, or free memory (1g: a freshly "
+			       "booted machine has whole gigabytes)");
 	return result;
 }
 
@@ -344,10 +358,10 @@ static const char *const module_probes[] = { "module", 0 };
 
 const struct target_ops target_module = {
 	.name = "module",
-	.claims = "refills and cycles of this CPU in ring 0 of the running kernel: on a physical machine, what "
-		  "it does without nesting",
-	.cannot = "no choice of host pages, and none that could be seen in a VM; the kernel's own work shares "
-		  "the CPU",
+	.claims = "refills and cycles of this CPU in ring 0 of the running kernel: on a physical "
+		  "machine, what it does without nesting",
+	.cannot = "no choice of host pages, and none that could be seen in a VM; the kernel's own "
+		  "work shares the CPU",
 	.probes = module_probes,
 	.phases = ~0u,
 	.open = module_open,

@@ -5,7 +5,10 @@
 
 #include "probe.h"
 
-/* struct probe.look: is the module's device there, and if not, how to get it and what may be in the way. */
+/*
+ * struct probe.look: is the module's device there, and if not, how to get it and what may be in the
+ * way.
+ */
 enum probe_result module_look(const struct options *options, char *seen, size_t seen_size,
 			      char *remedy, size_t remedy_size);
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# module-build.sh: builds the host module for the kernel that the lab boots; prints its path. Uses the
-# headers of that kernel, wherever the distribution puts them.
+# module-build.sh: builds the host module for the kernel that the lab boots; prints its path. Uses
+# the headers of that kernel, wherever the distribution puts them.
 #
 # Exit status: 0; 77 without such headers, with the reason on stderr; 1 when it does not build.
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# module-nmi.sh QEMU-ARGUMENTS: for boot.sh's --qemu: QEMU with a monitor, by which 30 NMIs come while
-# the job measures, from the moment on at which the console says that it is ready for them.
+# module-nmi.sh QEMU-ARGUMENTS: for boot.sh's --qemu: QEMU with a monitor, by which 30 NMIs come
+# while the job measures, from the moment on at which the console says that it is ready for them.
 # TLBSCOPE_LAB_QEMU names the QEMU.
 
 set -u
