@@ -22,7 +22,7 @@ if [ "${1-}" = --refresh ]; then
 	refresh=yes
 	shift
 fi
-[ $# -gt 0 ] || set -- bullseye bookworm bookworm-backports trixie trixie-backports sid
+[ $# -gt 0 ] || set -- bullseye bookworm bookworm-backports trixie trixie-backports
 # Not those of Kbuild itself about the system ("warning: pahole version differs").
 complaint=': warning:|WARNING: modpost'
 built=0

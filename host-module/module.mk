@@ -8,8 +8,8 @@
 #
 # Kbuild puts its objects beside the sources; so it is given a directory of links.
 
-KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULE_OUT ?= build/module
+module_kdir = $(or $(KDIR),/lib/modules/$(shell uname -r)/build)
 module_here := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 module_files := $(wildcard $(module_here)/*.[ch] $(module_here)/../sweeps/core/*.[ch]) \
 	$(module_here)/Kbuild
@@ -22,15 +22,15 @@ module-links:
 	@ln -s $(abspath $(module_files)) $(MODULE_OUT)/
 
 module: module-links
-	@[ -e "$(KDIR)/Makefile" ] || { echo "no kernel headers in $(KDIR);" \
+	@[ -e "$(module_kdir)/Makefile" ] || { echo "no kernel headers in $(module_kdir);" \
 		"install linux-headers-$$(uname -r), or name others with KDIR=" >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(abspath $(MODULE_OUT)) modules
+	$(MAKE) -C $(module_kdir) M=$(abspath $(MODULE_OUT)) modules
 
 # Warnings of level 1 and sparse over our files; nothing may be said. The core has no header that
 # defines NULL.
 module-check: module-links
 	@find $(MODULE_OUT) -name '*.o' -delete
-	@$(MAKE) -C $(KDIR) M=$(abspath $(MODULE_OUT)) W=1 C=2 CF=-Wno-non-pointer-null modules \
+	@$(MAKE) -C $(module_kdir) M=$(abspath $(MODULE_OUT)) W=1 C=2 CF=-Wno-non-pointer-null modules \
 		>$(MODULE_OUT)/check.log 2>&1 || { cat $(MODULE_OUT)/check.log; exit 1; }
 	@! grep -E '(warning|error):' $(MODULE_OUT)/check.log
 

@@ -16,11 +16,11 @@
  *   try user memory (nmi_uaccess_okay()).
  * - CR4 comes back exactly as it was: the kernel keeps a copy (cpu_tlbstate.cr4).
  * - Both switches change CR4.PGE and back, which drops every TLB entry of the CPU, of all PCIDs and
- *   global ones too (SDM vol. 3, 4.10.4.1; APM vol. 2, 5.5.2). On the way in this removes the
+ *   global ones too (SDM vol. 3, 4.10.4.1; APM vol. 2, 5.5). On the way in this removes the
  *   kernel's large pages; on the way out it has to come last, on the kernel's root, so that
  *   no walk can bring an entry of the window back before its pages are freed.
- * - CR4.LASS is off: with it the kernel may not touch the lower half at all (SDM vol. 3, 4.15,
- *   linear-address space separation).
+ * - CR4.LASS is off: with linear-address space separation the kernel may not touch the lower half
+ *   at all, whatever the U/S bits say.
  * - CR4.PCIDE can be set only while CR3[11:0] is 0 (SDM vol. 3, 4.10.1), hence the order.
  *
  * Large pages. Where this kernel is a guest, the first INVLPG after any page of 2M was used may

@@ -412,7 +412,7 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 	const char *target = cells->count ? cells->cell[0].key->target : "";
 	enum verdict verdict;
 
-	if (!strcmp(target, "tcg")) {
+	if (!strcmp(target, "tcg") || (cells->count && !strcmp(cells->cell[0].key->accel, "tcg"))) {
 		*why = "no verdict about hardware: this is QEMU's soft TLB, which holds no large pages and "
 		       "imitates them (a flush inside the area that they cover drops everything)";
 		return VERDICT_UNDECIDED;
