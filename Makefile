@@ -138,6 +138,7 @@ help:
 	@echo "run        build, then: tlbscope run \$$(ARGS), e.g. make run ARGS='fracture --on tcg'"
 	@echo "check      all tests, under sanitizers; TESTS=PATTERN for some of them"
 	@echo "module     the host module, for the kernel headers in KDIR; module-check: W=1 and sparse"
+	@echo "           module-matrix: against the headers of every suite (debootstrap, root)"
 	@echo "lab        KVM with nested paging in a VM of QEMU's TCG, one boot; lab-all: everything there"
 	@echo "bench      median time of five runs of the plan fracture on tcg"
 	@echo "figures    make the tables and pictures of README.md anew"

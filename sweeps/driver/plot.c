@@ -46,13 +46,20 @@ static void write_cell(FILE *out, const struct cell *cell, double per)
 {
 	const struct outcome *parts[] = { cell->none, cell->selective, cell->full };
 	const struct ts_case *c = &cell->key->c;
-	char f[64] = "F not known";
+	const char *reason = strrchr(cell->valid, '+');
+	char f[256], host[32];
 	size_t i;
 
-	if (!isnan(cell->f.value))
-		snprintf(f, sizeof(f), "F = %.2f", fabs(cell->f.value) < 0.005 ? 0 : cell->f.value);
+	reason = reason ? reason + 1 : cell->valid;
+	if (isnan(cell->f.value))
+		snprintf(f, sizeof(f), "no F: %s", reason);
+	else
+		snprintf(f, sizeof(f), "F = %.2f%s%s", fabs(cell->f.value) < 0.005 ? 0 : cell->f.value,
+			 strcmp(cell->valid, "ok") ? ", not valid: " : "",
+			 strcmp(cell->valid, "ok") ? reason : "");
 	fprintf(out, "\"guest %s%s\\nhost %s\\n%llu %s\"", ts_page_names[c->guest],
-		c->global ? " global" : c->pcid ? " pcid" : "", cell->key->host,
+		c->global ? " global" : c->pcid ? " pcid" : "",
+		row_host_text(host, sizeof(host), cell->key),
 		c->touches == c->leaves ? c->leaves : c->touches,
 		c->touches == c->leaves ? "leaves" : "touches");
 	for (i = 0; i < 3; i++)
@@ -60,7 +67,7 @@ static void write_cell(FILE *out, const struct cell *cell, double per)
 	for (i = 0; i < 3; i++)
 		fprintf(out, " \"%.*f\"", c->phase == TS_REFILL ? 0 : 1,
 			value_of(parts[i]) / (c->phase == TS_REFILL ? 1 : per));
-	fprintf(out, " \"%s%s\"\n", f, strcmp(cell->valid, "ok") ? " (not valid)" : "");
+	fprintf(out, " \"%s\"\n", f);
 }
 
 /* Lines of all cells that have the three parts; returns how many. Refills: all leaves = 1; cycles: a touch. */

@@ -40,6 +40,9 @@ void row_reason(struct row *row, const char *reason);
 int row_is_valid(const struct row *row);
 int row_has_reason(const struct row *row, const char *reason);
 
+/* Host page for people: "4k", and "4k?" when it was inferred or asked for but not verified. */
+const char *row_host_text(char *text, size_t size, const struct row *row);
+
 /* The rows of one file; their texts belong to the table. */
 struct rows {
 	struct csv_table table;

@@ -61,6 +61,14 @@ void row_reason(struct row *row, const char *reason)
 		snprintf(row->valid + length, sizeof(row->valid) - length, "+%s", reason);
 }
 
+const char *row_host_text(char *text, size_t size, const struct row *row)
+{
+	int seen = !*row->host_how || !strcmp(row->host_how, "verified");
+
+	snprintf(text, size, "%s%s", row->host, seen ? "" : "?");
+	return text;
+}
+
 /* ---- writing ---- */
 
 struct rows_file {

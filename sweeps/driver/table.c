@@ -127,15 +127,6 @@ static void f_text(char *text, size_t size, const struct cell *cell)
 		snprintf(text, size, "%.2f%s (%.2f to %.2f)", f->value, mark, f->low, f->high);
 }
 
-/* "4k", "4k?" when nobody looked at it but by timing or by asking. */
-static const char *host_text(char *text, size_t size, const struct row *row)
-{
-	int seen = !*row->host_how || !strcmp(row->host_how, "verified");
-
-	snprintf(text, size, "%s%s", row->host, seen ? "" : "?");
-	return text;
-}
-
 /* ---- selection ---- */
 
 static int has_phase(const struct cells *cells, u64 phase)
@@ -217,7 +208,7 @@ static void print_fracture_line(FILE *out, const struct cell *cell, const struct
 	value_text(selective, sizeof(selective), cell->selective);
 	value_text(full, sizeof(full), cell->full);
 	f_text(f, sizeof(f), cell);
-	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", host_text(host, sizeof(host), cell->key),
+	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", row_host_text(host, sizeof(host), cell->key),
 		ts_page_names[cell->key->c.guest], set, none, selective, full, f);
 	if (published)
 		print_published_misses(out, cell, &published->misses);
@@ -294,7 +285,7 @@ static void print_op_block(FILE *out, struct cell *const *cell, size_t n)
 	fprintf(out, "\n%-22s", "op, page flushed");
 	for (i = 0; i < n; i++) {
 		char host[32];
-		char *name = xasprintf("%s/%s", host_text(host, sizeof(host), cell[i]->key),
+		char *name = xasprintf("%s/%s", row_host_text(host, sizeof(host), cell[i]->key),
 				       ts_page_names[cell[i]->key->c.guest]);
 
 		fprintf(out, " %15s", name);
@@ -566,6 +557,9 @@ static void print_run(FILE *out, const struct rows *rows, const struct published
 	struct reach reach;
 	u64 shown = TS_PHASES;
 
+	if (rows->table.unfinished)
+		fprintf(out, "%s: its last line has no end (a killed run): left out; tlbscope run --resume goes "
+			     "on\n", rows->table.path);
 	if (!rows->count) {
 		fprintf(out, "%s: no rows\n", rows->table.path);
 		return;
@@ -655,7 +649,8 @@ static json_t *json_run(const struct rows *rows)
 	if (cells.count)
 		verdict = cells_verdict(&cells, cells.cell[0].key->c.phase, cells.cell[0].key->host, &why);
 	reach_build(&cells, &reach);
-	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "run", rows->count ? rows->row[0].run : "",
+	json = json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:o, s:o}", "run",
+			 rows->count ? rows->row[0].run : "", "unfinished", rows->table.unfinished,
 			 "target", rows->count ? rows->row[0].target : "", "cpu",
 			 rows->count ? rows->row[0].cpu : "", "verdict", verdict_name(verdict), "why", why,
 			 "reach", reach_json(&reach), "cells", list);

@@ -1,5 +1,5 @@
-# shellcheck shell=sh disable=SC2154,SC2317,SC2329 # here, out, scratch, tap, check, boot, report:
-# run.sh's SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2154,SC2317,SC2329 # here, out, scratch, tap, check, boot: run.sh's
 #
 # module-runs.sh: the lab's runs of the host module; sourced by run.sh, which calls module_build
 # and, if that was true, `chain module_quick` or `chain module_all`, and then

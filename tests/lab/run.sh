@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # run.sh quick|all: runs the lab's jobs in VMs (boot.sh), judges here what came out (judge.sh),
-# prints TAP and a last line `N passed, N failed, N skipped`. quick is one boot, all is everything.
+# prints TAP and a last line `N passed, N failed, N skipped`. quick is one nested boot and one of the
+# host module, all is everything.
 #
 # The exit status is 0 without a failure. Where there is nothing to boot that is one skipped test.
 #
@@ -26,6 +27,8 @@ esac
 
 # shellcheck source=judge.sh
 . "$here/judge.sh"
+# shellcheck source=module-runs.sh
+. "$here/module-runs.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tlbscope-lab-run.XXXXXX") || exit 1
 if [ -n "$out" ]; then
@@ -214,14 +217,20 @@ elif [ $fetched -ne 0 ]; then
 	exit 1
 fi
 
+module=
+module_build && module=yes
 if [ "$1" = quick ]; then
 	chain quick
+	[ -z "$module" ] || chain module_quick
 	wait
 	judge_kvm kvm
+	[ -z "$module" ] || judge_modules quick
 else
 	chain all_kvm
 	chain all_others
+	[ -z "$module" ] || chain module_all
 	wait
+	[ -z "$module" ] || judge_modules all
 	for name in kvm kvm-smp kvm-epyc; do
 		judge_kvm $name
 	done
