@@ -8,7 +8,8 @@
  *
  * Frames for windows start at 16 MiB: memory below is full of holes that hypervisors and firmware
  * back in pieces. They are handed out from the parts of RAM that are no whole gigabyte first, so
- * that gigabytes stay whole for 1G leaves; one gigabyte is never used both ways in one window.
+ * that gigabytes stay whole for 1G leaves; one gigabyte is never used both ways in one window. Of these
+ * parts the last comes first: no hypervisor can map the gigabyte with those holes by one 1G page.
  */
 #include "memory.h"
 #include "console.h"
@@ -202,10 +203,10 @@ static void add_ram(u64 base, u64 end)
 	end = down(end, SIZE_2M);
 	first = up(base, SIZE_1G);
 	last = down(end, SIZE_1G);
-	if (first >= last) {
-		add_run(&small, base, end);
-		return;
-	}
+	if (first > end)
+		first = end;
+	if (last < first)
+		last = first;
 	add_run(&small, base, first);
 	add_run(&giga, first, last);
 	add_run(&small, last, end);
@@ -255,9 +256,10 @@ u64 memory_bytes(void)
 	return small.frames * SIZE_2M + giga.frames * SIZE_1G;
 }
 
+/* Address of frame n, counted from the start of the last run. */
 static u64 nth(const struct runs *runs, u64 n)
 {
-	for (u32 i = 0; i < runs->n; n -= runs->run[i++].frames) {
+	for (u32 i = runs->n; i-- > 0; n -= runs->run[i].frames) {
 		if (n < runs->run[i].frames)
 			return runs->run[i].base + n * runs->size;
 	}

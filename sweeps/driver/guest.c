@@ -30,13 +30,12 @@ static void guest_free(struct guest *guest)
 }
 
 /* A start that failed: the reason goes to the caller, the process away. */
-static int give_up(struct guest *guest, int result, int *ended, struct problem *p)
+static int give_up(struct guest *guest, int result, struct problem *p)
 {
 	char how[64];
 
 	qemu_end(&guest->qemu, result == -EPIPE ? 1.0 : 0);
-	if (ended)
-		*ended = result == -EPIPE;
+	guest->qemu.died |= result == -EPIPE;
 	if (result == -EPIPE || result == -ETIMEDOUT)
 		problem(p, EXIT_FAILED, "the guest image %s before its first word (QEMU: %s); its "
 			"last words are in log.txt", result == -EPIPE ? "ended" : "said nothing",
@@ -46,7 +45,7 @@ static int give_up(struct guest *guest, int result, int *ended, struct problem *
 }
 
 int guest_start(struct guest *guest, const struct target *target, struct qemu_config *config,
-		int *ended, struct problem *p)
+		struct problem *p)
 {
 	char *image = target->options->guest_image ? xstrdup(target->options->guest_image) :
 						     data_path("tlbscope-guest.elf");
@@ -58,13 +57,13 @@ int guest_start(struct guest *guest, const struct target *target, struct qemu_co
 	result = qemu_start(&guest->qemu, config, target->log, p);
 	free(image);
 	if (result)
-		return give_up(guest, result, ended, p);
+		return give_up(guest, result, p);
 	guest->version = xstrdup(guest->qemu.version);
 	guest->by_hand = xstrdup(guest->qemu.by_hand);
 	guest->link = (struct link){ &guest->qemu, send_line, receive_line, target->log,
 				     target->options->timeout };
 	result = link_hello(&guest->link, &guest->hello, p);
-	return result ? give_up(guest, result, ended, p) : 0;
+	return result ? give_up(guest, result, p) : 0;
 }
 
 int guest_measure(struct guest *guest, const struct ts_case *c, struct row *row, struct problem *p)

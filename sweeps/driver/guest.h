@@ -18,10 +18,11 @@ struct guest {
 
 /*
  * Starts QEMU (config->program and image come from the target's options) and waits for the guest's first
- * word. As target_ops.open(); nothing stays behind after a failure. *ended (may be 0) tells whether QEMU itself died.
+ * word. As target_ops.open(); nothing stays behind after a failure; guest->qemu.died
+ * tells whether QEMU ended by itself.
  */
 int guest_start(struct guest *guest, const struct target *target, struct qemu_config *config,
-		int *ended, struct problem *problem);
+		struct problem *problem);
 
 /* As target_ops.measure(). */
 int guest_measure(struct guest *guest, const struct ts_case *c, struct row *row,

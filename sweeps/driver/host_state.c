@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The journal: lines "PATH DIFFERENCE", in /run (gone after a boot, as the changes are). A lock on it tells a living
- * owner from a dead one. Differences rather than old values: someone else may have changed the same number
- * meanwhile.
+ * The journal: two lines for each change, in /run (gone after a boot, as the changes are).
+ *
+ *   ? PATH OLD NEW     NEW is about to be written where OLD was read
+ *   + PATH DIFFERENCE  it was written, and the number changed by DIFFERENCE (the kernel may give less)
+ *
+ * Differences are undone rather than old values put back: someone else may have changed the same number meanwhile.
+ * A program that was killed between the two lines leaves only the first; what the number is then tells
+ * whether and how far the write came. A lock on the file tells a living owner from a dead one.
  */
 #include "host_state.h"
 
@@ -10,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -41,38 +47,98 @@ static int write_number(const char *path, long number)
 	return fclose(file) ? -errno : 0;
 }
 
-/* Sum of the differences of a path in the journal; blots its lines out. */
-static long sum_of(char *text, const char *path)
+/* What the line starts with after its mark: PATH and a blank. Returns the text behind it, or NULL. */
+static const char *behind_path(const char *line, const char *path)
 {
 	size_t length = strlen(path);
-	long sum = 0;
-	char *line = text;
 
-	while (line && *line) {
-		if (!strncmp(line, path, length) && line[length] == ' ') {
-			sum += strtol(line + length, NULL, 10);
-			*line = '#';
-		}
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
-	}
-	return sum;
+	return line[1] == ' ' && !strncmp(line + 2, path, length) && line[2 + length] == ' ' ?
+		       line + 2 + length : NULL;
 }
 
-/* Takes back what each path in the journal was changed by in all, and empties it. */
+/* How far a number has come from old on its way to new: never beyond either. */
+static long come_so_far(long old, long new, long now)
+{
+	if (new < old)
+		return -come_so_far(-old, -new, -now);
+	return now < old ? 0 : now > new ? new - old : now - old;
+}
+
+long host_state_change(const char *text, const char *path, long now)
+{
+	long sum = 0, old = 0, new = 0;
+	const char *end, *rest;
+	int pending = 0;
+
+	for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+		rest = behind_path(text, path);
+		if (!rest)
+			continue;
+		if (*text == '+') {
+			sum += strtol(rest, NULL, 10);
+			pending = 0;
+		} else if (*text == '?' && sscanf(rest, "%ld %ld", &old, &new) == 2) {
+			pending = 1;
+		}
+	}
+	return sum + (pending ? come_so_far(old, new, now) : 0);
+}
+
+/* Is there no later intent for this path? */
+static int last_of(const char *line, const char *path)
+{
+	for (line = strchr(line, '\n'); line && *++line; line = strchr(line, '\n'))
+		if (*line == '?' && behind_path(line, path))
+			return 0;
+	return 1;
+}
+
+/* A line of the journal, on disk when this returns 0. */
+static int __attribute__((format(printf, 2, 3))) note(struct problem *p, const char *format, ...)
+{
+	char *line = NULL;
+	va_list args;
+	int length, result = 0;
+
+	va_start(args, format);
+	length = vasprintf(&line, format, args);
+	va_end(args);
+	if (length < 0 || write(journal, line, length) != length || fsync(journal))
+		result = problem(p, EXIT_FAILED, JOURNAL ": %s", strerror(errno));
+	free(line);
+	return result;
+}
+
+/* Writes `number` where `old` was read, between its two lines of the journal. *got (may be 0): read back. */
+static int change(const char *path, long old, long number, long *got, struct problem *p)
+{
+	long now = number;
+	int result = note(p, "? %s %ld %ld\n", path, old, number);
+
+	if (result)
+		return result;
+	result = write_number(path, number);
+	if (result)
+		return problem(p, EXIT_FAILED, "%s: cannot write: %s", path, strerror(-result));
+	read_number(path, &now);
+	if (got)
+		*got = now;
+	return note(p, "+ %s %ld\n", path, now - old);
+}
+
+/* Takes back what each path in the journal was changed by in all (noted like any change), and empties it. */
 static void undo(void)
 {
 	char *text = read_text(JOURNAL), *line = text, *path;
-	long now, sum;
+	struct problem ignored;
+	long now, changed;
 
 	while (line && *line) {
-		if (*line == '/') {
-			path = strndup(line, strcspn(line, " "));
-			sum = sum_of(text, path);
-			if (!read_number(path, &now))
-				write_number(path, now - sum);
-			free(path);
-		}
+		path = line[0] == '?' && line[1] == ' ' ? strndup(line + 2, strcspn(line + 2, " \n")) : NULL;
+		if (path && last_of(line, path) && !read_number(path, &now) &&
+		    (changed = host_state_change(text, path, now)))
+			change(path, now, now - changed, NULL, &ignored);
+		free(path);
 		line = strchr(line, '\n');
 		line = line ? line + 1 : NULL;
 	}
@@ -122,31 +188,12 @@ int host_state_open(struct problem *p)
 
 int host_state_set(const char *path, long number, long *got, struct problem *p)
 {
-	long old, now;
-	char *line;
+	long old;
 	int result = read_number(path, &old);
 
 	if (result)
 		return problem(p, EXIT_FAILED, "%s: %s", path, strerror(-result));
-	line = xasprintf("%s %ld\n", path, number - old);
-	if (write(journal, line, strlen(line)) != (ssize_t)strlen(line) || fsync(journal))
-		result = problem(p, EXIT_FAILED, JOURNAL ": %s", strerror(errno));
-	else if ((result = write_number(path, number)))
-		result = problem(p, EXIT_FAILED, "%s: cannot write: %s", path, strerror(-result));
-	free(line);
-	if (result)
-		return result;
-	if (read_number(path, &now))
-		now = number;
-	if (now != number) { /* the kernel gave less: note the rest, so that the sum is what happened */
-		line = xasprintf("%s %ld\n", path, now - number);
-		if (write(journal, line, strlen(line)) < 0)
-			perror("tlbscope: " JOURNAL);
-		free(line);
-	}
-	if (got)
-		*got = now;
-	return 0;
+	return change(path, old, number, got, p);
 }
 
 void host_state_restore(void)

@@ -23,6 +23,12 @@ void host_state_recover(void);
  */
 int host_state_set(const char *path, long number, long *got, struct problem *problem);
 
+/*
+ * By how much a journal (its text) says that it changed the number in path, which is `now`. Counts whole lines
+ * only, and of a change that was begun and not noted as done what can be seen in `now`.
+ */
+long host_state_change(const char *journal, const char *path, long now);
+
 /* Undoes everything: takes each difference back from what the file holds now. Harmless without journal. */
 void host_state_restore(void);
 

@@ -407,6 +407,7 @@ int plan_override(struct plan *plan, const char *key, const char *list, struct p
 
 /* ---- cases ---- */
 
+/* Is this section for a target of that name? */
 static int runs_on(const struct section *section, const char *target)
 {
 	size_t length = strlen(target);
@@ -416,6 +417,16 @@ static int runs_on(const struct section *section, const char *target)
 		return 1;
 	for (at = section->on; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
 		if (!strncmp(at, target, length) && (!at[length] || at[length] == ','))
+			return 1;
+	return 0;
+}
+
+int plan_runs_on(const struct plan *plan, const char *target)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++)
+		if (runs_on(&plan->section[i], target))
 			return 1;
 	return 0;
 }

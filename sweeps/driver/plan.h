@@ -83,6 +83,9 @@ struct plan_filter {
 int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *problem);
 
+/* Is any section of the plan for a target of that name? */
+int plan_runs_on(const struct plan *plan, const char *target);
+
 /*
  * Bytes of guest memory that the plan's windows on a target need, for a guest image that starts them at 16 MiB: those of the cases
  * with 1G leaves, or those of the others; 0 if there are none.

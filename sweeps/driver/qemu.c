@@ -22,7 +22,12 @@
 
 #define OLDEST 702	   /* QEMU 7.2, the oldest that tlbscope is tested with */
 #define MOST_BYTES (1 << 20) /* without a line end; a row has some hundred */
-#define START_SECONDS 20.0 /* for QMP's greeting; a loaded machine takes a second */
+/*
+ * For QMP's greeting: a loaded machine takes a second, and prealloc=on clears all of the guest's RAM first, at
+ * gigabytes a second on a machine that does nothing else.
+ */
+#define START_SECONDS 20.0
+#define CLEARED_IN_A_SECOND (256.0 * (1 << 20))
 
 /* ---- version ---- */
 
@@ -222,6 +227,7 @@ int qemu_start(struct qemu *qemu, const struct qemu_config *config, FILE *log, s
 
 	memset(qemu, 0, sizeof(*qemu));
 	qemu->log = log;
+	qemu->start_seconds = START_SECONDS + config->memory / CLEARED_IN_A_SECOND;
 	qemu->protocol.fd = qemu->monitor.fd = qemu->output.fd = -1;
 	result = socket_pair(&qemu->protocol.fd, &theirs[0]) ?:
 		 socket_pair(&qemu->monitor.fd, &theirs[1]) ?:
@@ -379,7 +385,7 @@ static int monitor_message(struct qemu *qemu, json_t **message)
 	int result;
 
 	for (;;) {
-		result = next_line(qemu, &qemu->monitor, START_SECONDS, &line);
+		result = next_line(qemu, &qemu->monitor, qemu->start_seconds, &line);
 		if (result)
 			return result;
 		*message = json_loads(line, 0, &error);
@@ -397,6 +403,7 @@ static int monitor_failed(struct qemu *qemu, int result, const char *what, struc
 
 	if (result == -EINTR)
 		return result;
+	qemu->died = result == -EPIPE;
 	qemu_end(qemu, 1.0);
 	/* Exit code 1 before it answered: it did not like its command line, so the user's options. */
 	refused = !qemu->started && WIFEXITED(qemu->status) && WEXITSTATUS(qemu->status) == 1;

@@ -36,6 +36,8 @@ struct qemu {
 	FILE *log;
 	char last[200]; /* last line of its output */
 	int started;	/* QMP has answered */
+	int died;	/* at its start, by itself */
+	double start_seconds; /* the longest wait for an answer of QMP */
 	char *version;	/* as QMP's greeting has it, e.g. 7.2.22 */
 	char *by_hand;	/* a command line with which a person gets the protocol on the terminal */
 };

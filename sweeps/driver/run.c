@@ -170,32 +170,45 @@ static int check_target(const struct target_ops *ops, const struct options *opti
 	return result;
 }
 
-/* The first target that lacks nothing and has a verdict to give; says why not those before it. */
-static const struct target_ops *best_target(const struct options *options, struct problem *p)
+/*
+ * The first target that the plan is for, that lacks nothing, and that has a verdict to give; says why not those
+ * before it. 0 with what the last one lacks as the problem.
+ */
+static const struct target_ops *best_target(const struct plan *plan, const struct options *options,
+					    struct problem *p)
 {
 	struct findings *findings = findings_new(options);
-	const struct target_ops *best = NULL;
+	const struct target_ops *best = NULL, *declined = NULL;
 	const struct finding *finding;
+	const struct probe *probe;
 	size_t i;
 
+	problem(p, EXIT_INPUT, "plan %s is for no target of this program", plan->name);
 	for (i = 0; targets[i] && !best; i++) {
-		const struct probe *probe = target_lacks(targets[i], findings, &finding) ?:
-					    target_reservation(targets[i], findings, &finding);
-
-		if (lack_problem(targets[i], probe, finding, p))
-			fprintf(stderr, "not on %s: %s\n", targets[i]->name,
-				strchr(p->text, ':') ? strchr(p->text, ':') + 2 : p->text);
-		else
-			best = targets[i];
+		if (!plan_runs_on(plan, targets[i]->name))
+			continue;
+		if (declined)
+			fprintf(stderr, "not on %s: %s\n", declined->name, strchr(p->text, ':') + 2);
+		declined = targets[i];
+		probe = target_lacks(targets[i], findings, &finding);
+		if (!lack_problem(targets[i], probe, finding, p)) {
+			probe = target_reservation(targets[i], findings, &finding);
+			if (!probe)
+				best = targets[i];
+			else
+				problem(p, EXIT_INPUT, "target %s is not taken unasked: %s: %s; --on %s runs it "
+					"all the same [%s]", targets[i]->name, probe->id, finding->seen,
+					targets[i]->name, finding->remedy_id);
+		}
 	}
 	findings_free(findings);
-	return best; /* 0: *p tells what the last one lacks */
+	return best;
 }
 
-static const struct target_ops *choose_target(const char *name, const struct options *options,
-					      struct problem *p)
+static const struct target_ops *choose_target(const char *name, const struct plan *plan,
+					      const struct options *options, struct problem *p)
 {
-	const struct target_ops *ops = name ? target_find(name) : best_target(options, p);
+	const struct target_ops *ops = name ? target_find(name) : best_target(plan, options, p);
 
 	if (name && !ops)
 		problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them", name);
@@ -575,15 +588,16 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 
 static int start_new(struct run *run, const struct request *request, struct problem *p)
 {
-	const struct target_ops *ops = choose_target(request->target, &request->options, p);
+	const struct target_ops *ops;
 	char *dir;
-	int result;
+	int result = plan_load(request->plan ?: "fracture", &run->plan, p) ?: apply_overrides(run, request, p);
 
+	if (result)
+		return result;
+	ops = choose_target(request->target, &run->plan, &request->options, p);
 	if (!ops)
 		return -EINVAL;
-	result = plan_load(request->plan ?: "fracture", &run->plan, p) ?:
-		 apply_overrides(run, request, p) ?:
-		 check_plan(run, ops, &request->options, p);
+	result = check_plan(run, ops, &request->options, p);
 	if (result)
 		return result;
 	dir = request->out ? xstrdup(request->out) : record_standard_dir(run->plan.name, ops->name);

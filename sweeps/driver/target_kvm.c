@@ -226,15 +226,15 @@ static int start(struct kvm *kvm, struct target *target, struct problem *p)
 		.accel = "kvm", .cpu = kvm->cpu, .machine = "pc,memory-backend=ram",
 		.memory = kvm->backing.memory, .more = more,
 	};
-	int ended = 0, result = guest_start(&kvm->guest, target, &config, &ended, p);
+	int result = guest_start(&kvm->guest, target, &config, p);
 
-	if (result && result != -EINTR && !target->options->cpu && !kvm->cpu_retried &&
+	if (result && kvm->guest.qemu.died && !target->options->cpu && !kvm->cpu_retried &&
 	    strcmp(kvm->cpu, FALLBACK_CPU)) {
 		fprintf(target->log, "driver: QEMU with -cpu %s failed (%s); again with -cpu %s\n",
 			kvm->cpu, p->text, FALLBACK_CPU);
 		kvm->cpu_retried = 1;
 		kvm->cpu = config.cpu = FALLBACK_CPU;
-		result = guest_start(&kvm->guest, target, &config, &ended, p);
+		result = guest_start(&kvm->guest, target, &config, p);
 	}
 	return result;
 }
@@ -285,6 +285,19 @@ static int log_dirty(struct target *target, const struct ts_case *c, struct prob
 	return 0;
 }
 
+/*
+ * With 1G host pages the window has to lie above the first gigabyte: KVM's memory has holes there (VGA, ROMs), and it maps
+ * no page across a hole. The image takes its frames from the top of RAM.
+ */
+#define LEAST_ON_1G (2ULL << 30)
+
+static u64 memory_on(const struct target *target, u64 page, int gigabytes)
+{
+	u64 need = guest_memory(target, gigabytes);
+
+	return page == TS_1G && need < LEAST_ON_1G ? LEAST_ON_1G : need;
+}
+
 /* A guest on the host page and with the memory that a case wants; -ENOTSUP when there is no such backing. */
 static int boot(struct target *target, u64 host, int gigabytes, struct problem *p)
 {
@@ -300,7 +313,7 @@ static int boot(struct target *target, u64 host, int gigabytes, struct problem *
 		return result;
 	if (kvm->failed[host][gigabytes])
 		return -ENOTSUP;
-	if (backing_choose(&kvm->backing, page, guest_memory(target, gigabytes), target->log, p)) {
+	if (backing_choose(&kvm->backing, page, memory_on(target, page, gigabytes), target->log, p)) {
 		kvm->failed[host][gigabytes] = 1;
 		fprintf(stderr, "\nhost page %s: %s; its rows are marked backing\n", plan_host_names[host],
 			p->text);

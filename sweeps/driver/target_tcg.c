@@ -23,7 +23,7 @@ static int tcg_open(struct target *target, struct problem *p)
 		.machine = "pc",
 		.memory = most > other ? most : other, /* costs nothing until it is touched */
 	};
-	int result = guest_start(guest, target, &config, NULL, p);
+	int result = guest_start(guest, target, &config, p);
 
 	if (result) {
 		free(guest);

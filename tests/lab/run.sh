@@ -173,6 +173,46 @@ judge_shadow() {
 	check "$1: no verdict" no_verdict "$out/$1/kvm-fracture"
 }
 
+# one DIR COLUMN [COLUMN=VALUE]...: the one value of that column.
+one() {
+	rows "$@" | LC_ALL=C sort -u
+}
+
+# Code runs in each of the 16 pages of a set, so nx_huge_pages has to split 16 more with it than without.
+split_by_code() {
+	for counter in pages_2m nx_lpage_splits; do
+		without=$(one "$1" "$counter" host=2m code=0)
+		with=$(one "$1" "$counter" host=2m code=1)
+		echo "$counter: $without without code in the pages, $with with it"
+		case $counter in
+		pages_2m) [ $((without - with)) -eq "$2" ] || return ;;
+		*) [ $((with - without)) -eq "$2" ] || return ;;
+		esac
+	done
+}
+
+# QEMU's nested TLB goes by the larger page of both stages: over 1G pages as over 2M ones.
+judge_pages() {
+	report "$1" || return
+	check "$1: host 1g verified" only "$out/$1/1g" host_how verified host=1g
+	check "$1: host 1g: KVM mapped one such page" only "$out/$1/1g" pages_1g 1 host=1g
+	for guest in "4k leaves=50 50" "2m leaves=16 16"; do
+		all=${guest##* }
+		for cell in "none none 0" "cr3 none $all" "invlpg far $all" "invlpg in-set $all"; do
+			# shellcheck disable=SC2086 # words
+			set -- "$1" $cell ${guest% *}
+			check "$1: host 1g, guest $5: refills of $2 $3" only "$out/$1/1g" refills "$4" \
+				phase=refill "op=$2" "at=$3" "guest=$5" "$6"
+		done
+	done
+	check "$1: 2m pages, not shattered" split_by_code "$out/$1/shatter" 0
+	check "$1: nx_huge_pages=force shatters those with code" split_by_code "$out/$1/shatter-nx" 16
+	check "$1: dirty logging shatters all" only "$out/$1/shatter" pages_2m 0 host=2m-logged
+	check "$1: dirty logging: refills as over 4k, none" only "$out/$1/shatter" refills 0 \
+		host=2m-logged op=invlpg at=far
+	check "$1: shatter: every host page verified" only "$out/$1/shatter" host_how verified
+}
+
 # noticed NAME STATUS TEXT: boot.sh ended so, and said so.
 noticed() {
 	cat "$out/$1.err"
@@ -199,6 +239,8 @@ all_others() {
 	boot pool pool --nested --mem 1024
 	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
 	boot memcg memcg --nested
+	boot pages pages --nested --cpu qemu64,+svm,+npt,+pdpe1gb --mem 4608 \
+		--append "hugepagesz=1G hugepages=2"
 	boot panic trouble --append lab.trouble=panic
 	boot warning trouble --append lab.trouble=warning
 	boot hang trouble --append lab.trouble=hang --timeout 12
@@ -241,6 +283,7 @@ else
 	report pool
 	judge_shadow shadow
 	report memcg
+	judge_pages pages
 	check "a panic is noticed" noticed panic 125 "Kernel panic - not syncing: sysrq"
 	check "a warning is noticed" noticed warning 126 "WARNING: CPU: 0 PID: 1"
 	check "a hang is noticed" noticed hang 124 "not finished after 12 s"
