@@ -87,6 +87,11 @@ qemu_archive() {
 		root=$work/qemu
 		put "$qemu" /usr/bin/qemu-system-x86_64 755
 		put_libraries "$qemu"
+		# Distributions build TCG as a module, which QEMU finds by its path. For a QEMU that plays a slow KVM.
+		find "${qemu%/bin/*}"/lib*/ -name accel-tcg-x86_64.so 2>/dev/null | while read -r module; do
+			put "$module" "$module" 755
+			put_libraries "$module"
+		done
 		"$qemu" -L help >"$work/places"
 		for name in $firmware; do
 			while read -r place; do
