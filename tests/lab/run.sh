@@ -8,6 +8,7 @@
 # The exit status is 0 without a failure. Where there is nothing to boot that is one skipped test.
 #
 # Environment: TLBSCOPE, the program (default build/bin/tlbscope); TLBSCOPE_LAB_CACHE, see fetch.sh;
+# TLBSCOPE_LAB_QEMUS, with all: further QEMU programs to be the VM in boots of their own;
 # TLBSCOPE_LAB_OUT, a new directory that is to keep what comes out of the VMs. Without it that is
 # kept below build/lab when something failed, and removed otherwise.
 
@@ -226,11 +227,19 @@ quick() {
 	boot kvm kvm --nested
 }
 
-# The boots differ where it must not matter: CPUs of the VM, model.
+# The boots differ where it must not matter: CPUs of the VM, model, version of QEMU.
+kvm_boots="kvm kvm-smp kvm-epyc"
+for further in ${TLBSCOPE_LAB_QEMUS-}; do
+	kvm_boots="$kvm_boots kvm-${further##*/}"
+done
+
 all_kvm() {
 	boot kvm kvm --nested
 	boot kvm-smp kvm --nested --smp 2
 	boot kvm-epyc kvm --nested --cpu EPYC,+svm,+npt
+	for further in ${TLBSCOPE_LAB_QEMUS-}; do
+		boot "kvm-${further##*/}" kvm --nested --qemu "$further"
+	done
 }
 
 # Without a hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict. Little
@@ -273,11 +282,9 @@ else
 	[ -z "$module" ] || chain module_all
 	wait
 	[ -z "$module" ] || judge_modules all
-	for name in kvm kvm-smp kvm-epyc; do
-		judge_kvm $name
-	done
-	for name in kvm-smp kvm-epyc; do
-		check "medians equal: kvm, $name" \
+	for name in $kvm_boots; do
+		judge_kvm "$name"
+		[ "$name" = kvm ] || check "medians equal: kvm, $name" \
 			same_medians "$out/kvm/kvm-fracture" "$out/$name/kvm-fracture"
 	done
 	report pool
