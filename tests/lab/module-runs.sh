@@ -6,7 +6,7 @@
 # `judge_modules quick` or `judge_modules all`.
 #
 # quick is one boot: pti=on, two CPUs, default mitigations. all adds what changes the kernel's page
-# tables or entry code (one CPU, pti off, KASLR, 5-level paging, SMEP and SMAP), and the boots of
+# tables or entry code (one CPU, pti off, KASLR, 5-level paging with SMEP and SMAP), and the boots of
 # module-all.job: with NMIs from outside, and with memory for 1G pages.
 
 # module_build: true if there is something to boot; $ko is the module.
@@ -34,16 +34,13 @@ module_quick() {
 	module_boot module module --smp 2 --append "pti=on mitigations=auto"
 }
 
-module_others="module-plain module-kaslr module-la57 module-la57-mitigations module-smap module-hostile
-	module-hostile-1g"
+module_others="module-plain module-kaslr module-la57 module-hostile module-hostile-1g"
 
 module_all() {
 	module_quick
 	module_boot module-plain module
 	module_boot module-kaslr module --compressed --append pti=on
-	module_boot module-la57 module --compressed --cpu max --smp 2
-	module_boot module-la57-mitigations module --compressed --cpu max --append mitigations=auto
-	module_boot module-smap module --cpu max
+	module_boot module-la57 module --compressed --cpu max --append mitigations=auto
 	module_boot module-hostile module-all --qemu "$here/module-nmi.sh" --smp 2 --timeout 600 \
 		--append "pti=on lab_nmi"
 	module_boot module-hostile-1g module-all --cpu max --mem 6144 --timeout 600
