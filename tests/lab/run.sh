@@ -250,6 +250,9 @@ all_others() {
 	boot memcg memcg --nested
 	boot pages pages --nested --cpu qemu64,+svm,+npt,+pdpe1gb --mem 4608 \
 		--append "hugepagesz=1G hugepages=2"
+	boot doctor doctor --nested --cpu EPYC,+svm,+npt --mem 8192
+	boot doctor-smt doctor --cpu Haswell --smp 2,threads=2 \
+		--append "mitigations=auto lab.threads"
 	boot panic trouble --append lab.trouble=panic
 	boot warning trouble --append lab.trouble=warning
 	boot hang trouble --append lab.trouble=hang --timeout 12
@@ -291,6 +294,8 @@ else
 	judge_shadow shadow
 	report memcg
 	judge_pages pages
+	report doctor
+	report doctor-smt
 	check "a panic is noticed" noticed panic 125 "Kernel panic - not syncing: sysrq"
 	check "a warning is noticed" noticed warning 126 "WARNING: CPU: 0 PID: 1"
 	check "a hang is noticed" noticed hang 124 "not finished after 12 s"
