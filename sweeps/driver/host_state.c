@@ -126,6 +126,21 @@ static int change(const char *path, long old, long number, long *got, struct pro
 	return note(p, "+ %s %ld\n", path, now - old);
 }
 
+/*
+ * Huge pages that a program still holds when the pool shrinks stay until it gives them back, and count until then. A QEMU
+ * whose driver was killed is just about to.
+ */
+#define SETTLE_SECONDS 5.0
+
+static void settle(const char *path, long number)
+{
+	double deadline = now_seconds() + SETTLE_SECONDS;
+	long now;
+
+	while (!read_number(path, &now) && now > number && now_seconds() < deadline)
+		usleep(20000);
+}
+
 /* Takes back what each path in the journal was changed by in all (noted like any change), and empties it. */
 static void undo(void)
 {
@@ -136,8 +151,9 @@ static void undo(void)
 	while (line && *line) {
 		path = line[0] == '?' && line[1] == ' ' ? strndup(line + 2, strcspn(line + 2, " \n")) : NULL;
 		if (path && last_of(line, path) && !read_number(path, &now) &&
-		    (changed = host_state_change(text, path, now)))
-			change(path, now, now - changed, NULL, &ignored);
+		    (changed = host_state_change(text, path, now)) &&
+		    !change(path, now, now - changed, NULL, &ignored))
+			settle(path, now - changed);
 		free(path);
 		line = strchr(line, '\n');
 		line = line ? line + 1 : NULL;
