@@ -7,6 +7,7 @@
  *   experiment.c  one case: memory, window, private root, measured passes
  *   root.c        the private page-table root and the way there and back
  *   memory.c      pages for tables and windows
+ *   perf.c        event counters, as the kernel's perf lends them
  *   machine.c     what CPU and kernel this is
  */
 #ifndef TS_HOST_H
@@ -104,6 +105,25 @@ u64 *ts_pages_table(void *pages, u64 *physical); /* ts_tables.alloc */
 u64 *ts_pages_reach(void *pages, u64 physical);	 /* ts_tables.reach */
 extern const struct ts_memory ts_frames_of;	 /* its context is to be filled in */
 
+/* ---- perf.c ---- */
+
+struct perf_event;
+struct ts_perf {
+	struct ts_pmu pmu;
+	struct ts_counters counters; /* for ts_measure() */
+	struct perf_event *event[TS_MAX_COUNTERS];
+	u32 n;
+	int cpu;
+};
+
+/* What the CPU has, if perf lends it; a line in the log if not. Sleeps. */
+void ts_perf_detect(struct ts_perf *perf, int cpu);
+/* Ends the events that are set, and sets others when all of them can be trusted. Both sleep. */
+enum ts_status ts_perf_set(struct ts_perf *perf, const struct ts_events *events, struct ts_error *error);
+void ts_perf_release(struct ts_perf *perf);
+/* With interrupts off: where the events are now, and whether all of them count. */
+void ts_perf_refresh(struct ts_perf *perf);
+
 /* ---- root.c ---- */
 
 #define TS_MAX_COPIES 8 /* two text pages of 2M: at most 3 tables above each, and itself split */
@@ -123,6 +143,7 @@ struct ts_root {
 	u64 encrypt;	/* memory encryption bit of every entry, or 0 */
 	u64 leaf_flags; /* that every leaf has: NX and the encryption bit */
 	struct ts_cpu cpu; /* for ts_measure() */
+	struct ts_perf *perf; /* its counters are looked at anew in each slice */
 	u64 kernel_cr3, kernel_cr4; /* while on the private root: what to come back to */
 	u64 start, resumed;	    /* TSC at the start of this slice, and at the last pause */
 	u64 slice;	   /* TSC cycles with interrupts off */
@@ -171,6 +192,7 @@ const char *ts_machine_pcid_conflict(void);
 /* Lies in vmalloc memory, so that what a measured pass reads here is on 4K pages. */
 struct ts_experiment {
 	struct ts_machine machine;
+	struct ts_perf perf;
 	struct ts_root root;
 	struct ts_pages pages;
 	struct ts_expansion e;
