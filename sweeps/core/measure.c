@@ -103,7 +103,7 @@ static void warm_up(const struct ts_expansion *e, const struct ts_pass *pass)
 	touch(pass);
 }
 
-static void pause(const struct ts_cpu *cpu)
+static void pause_between(const struct ts_cpu *cpu)
 {
 	if (cpu->pause)
 		cpu->pause(cpu->context);
@@ -128,7 +128,7 @@ static void refill(const struct ts_window *window, const struct ts_cpu *cpu,
 	u64 i, n = e->c.iterations, off;
 
 	for (i = 0; i < n; i++) {
-		pause(cpu);
+		pause_between(cpu);
 		warm_up(e, pass);
 		ts_accessed_clear(window->leaf[0], e->set[0].leaves);
 		ts_accessed_clear(window->leaf[1], e->set[1].leaves);
@@ -156,7 +156,7 @@ static void retouch(const struct ts_window *window, const struct ts_cpu *cpu,
 	u64 i, cycles;
 
 	for (i = 0; i < e->c.iterations; i++) {
-		pause(cpu);
+		pause_between(cpu);
 		warm_up(e, pass);
 		cycles = measured(pass);
 		samples[i] = cycles > 0xffffffff ? 0xffffffff : cycles;
@@ -177,7 +177,7 @@ static void loop(const struct ts_window *window, const struct ts_cpu *cpu, struc
 	ts_counts_init(&result->counts, cpu->counters);
 	warm_up(e, pass);
 	while (left) {
-		pause(cpu);
+		pause_between(cpu);
 		pass->iterations = cpu->chunk && cpu->chunk < left ? cpu->chunk : left;
 		total += result->counts.n ? ts_count(measured, pass, cpu->counters, &result->counts) :
 					    measured(pass);
