@@ -16,10 +16,13 @@
 #include <linux/kfifo.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
+#include <asm/asm.h>
 
+#include "perf.h"
 #include "protocol.h"
 
 #define TS_IN_BYTES 4096	/* requests not yet read; powers of two */
@@ -104,25 +107,6 @@ u64 ts_pages_held(void); /* 4K pages that the module has from the kernel */
 u64 *ts_pages_table(void *pages, u64 *physical); /* ts_tables.alloc */
 u64 *ts_pages_reach(void *pages, u64 physical);	 /* ts_tables.reach */
 extern const struct ts_memory ts_frames_of;	 /* its context is to be filled in */
-
-/* ---- perf.c ---- */
-
-struct perf_event;
-struct ts_perf {
-	struct ts_pmu pmu;
-	struct ts_counters counters; /* for ts_measure() */
-	struct perf_event *event[TS_MAX_COUNTERS];
-	u32 n;
-	int cpu;
-};
-
-/* What the CPU has, if perf lends it; a line in the log if not. Sleeps. */
-void ts_perf_detect(struct ts_perf *perf, int cpu);
-/* Ends the events that are set, and sets others when all of them can be trusted. Both sleep. */
-enum ts_status ts_perf_set(struct ts_perf *perf, const struct ts_events *events, struct ts_error *error);
-void ts_perf_release(struct ts_perf *perf);
-/* With interrupts off: where the events are now, and whether all of them count. */
-void ts_perf_refresh(struct ts_perf *perf);
 
 /* ---- root.c ---- */
 

@@ -12,8 +12,6 @@
  * perf_event_read_local(), which would do the same, is not exported.
  */
 #include <linux/perf_event.h>
-#include <linux/smp.h>
-#include <asm/asm.h>
 
 #include "host.h"
 
@@ -26,7 +24,7 @@ static void read_cpuid(void *context, u32 leaf, u32 *r)
 }
 
 /* perf keeps event constraints itself, and its registers are not ours. */
-static const struct ts_pmu_access access = { .cpuid = read_cpuid };
+static const struct ts_pmu_access by_cpuid = { .cpuid = read_cpuid };
 
 static struct perf_event *new_event(int cpu, u64 config)
 {
@@ -35,6 +33,7 @@ static struct perf_event *new_event(int cpu, u64 config)
 		.size = sizeof(attr),
 		.config = config,
 		.pinned = 1,
+		.exclude_user = 1,
 	};
 
 	return perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
@@ -53,7 +52,7 @@ void ts_perf_detect(struct ts_perf *perf, int cpu)
 	struct perf_event *event;
 
 	perf->cpu = cpu;
-	ts_pmu_detect(&perf->pmu, &access);
+	ts_pmu_detect(&perf->pmu, &by_cpuid);
 	perf->pmu.usable = min_t(u32, perf->pmu.general, TS_MAX_COUNTERS);
 	ts_pmu_check_events(1, &one);
 	event = new_event(cpu, one.config[0]);
