@@ -52,7 +52,7 @@ endif
 # --- Sources ---------------------------------------------------------------------------------
 
 # These run in ring 0 only: guest image and module.
-ring0_sources := sweeps/core/passes.c sweeps/core/measure.c
+ring0_sources := sweeps/core/passes.c sweeps/core/measure.c sweeps/core/counters.c
 
 core_sources := $(wildcard sweeps/core/*.c)
 # tlbscope-check, the program of its own that `make static` links: target user without the libraries.

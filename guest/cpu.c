@@ -111,38 +111,43 @@ static void detect_signature(struct cpu_info *cpu)
 }
 
 /*
- * Both go on behind the instruction if it faults: an entry in .recover is a pair of addresses,
- * where the fault may happen and where to resume (exception.c). They return 1 if all went well.
+ * All go on behind the instruction if it faults: an entry in .recover is a pair of addresses, where
+ * the fault may happen and where to resume (exception.c).
  */
-static u8 read_msr(u32 msr, u64 *value)
+#define RECOVER(instruction)                                                         \
+	"1:\t" instruction "\n\t"                                                    \
+	"mov $1, %0\n"                                                               \
+	"2:\n\t"                                                                     \
+	".pushsection .recover, \"a\"\n\t"                                           \
+	".quad 1b, 2b\n\t"                                                           \
+	".popsection"
+
+u8 cpu_read_msr(u32 msr, u64 *value)
 {
 	u32 ok = 0, low = 0, high = 0;
 
-	asm volatile("1:\trdmsr\n\t"
-		     "mov $1, %0\n"
-		     "2:\n\t"
-		     ".pushsection .recover, \"a\"\n\t"
-		     ".quad 1b, 2b\n\t"
-		     ".popsection"
-		     : "+r"(ok), "+a"(low), "+d"(high)
-		     : "c"(msr));
+	asm volatile(RECOVER("rdmsr") : "+r"(ok), "+a"(low), "+d"(high) : "c"(msr));
 	*value = (u64)high << 32 | low;
 	return ok;
 }
 
-static u8 write_msr(u32 msr, u64 value)
+u8 cpu_write_msr(u32 msr, u64 value)
 {
 	u32 ok = 0;
 
-	asm volatile("1:\twrmsr\n\t"
-		     "mov $1, %0\n"
-		     "2:\n\t"
-		     ".pushsection .recover, \"a\"\n\t"
-		     ".quad 1b, 2b\n\t"
-		     ".popsection"
+	asm volatile(RECOVER("wrmsr")
 		     : "+r"(ok)
 		     : "c"(msr), "a"((u32)value), "d"((u32)(value >> 32))
 		     : "memory");
+	return ok;
+}
+
+u8 cpu_read_pmc(u32 index, u64 *value)
+{
+	u32 ok = 0, low = 0, high = 0;
+
+	asm volatile(RECOVER("rdpmc") : "+r"(ok), "+a"(low), "+d"(high) : "c"(index));
+	*value = (u64)high << 32 | low;
 	return ok;
 }
 
@@ -157,11 +162,11 @@ static void detect_microcode(struct cpu_info *cpu)
 	u64 value;
 
 	if (intel) {
-		if (!write_msr(MSR_MICROCODE, 0))
+		if (!cpu_write_msr(MSR_MICROCODE, 0))
 			return;
 		cpuid(LEAF_FEATURES, 0);
 	}
-	if (!read_msr(MSR_MICROCODE, &value))
+	if (!cpu_read_msr(MSR_MICROCODE, &value))
 		return;
 	cpu->microcode = intel ? value >> 32 : value;
 	cpu->has_microcode = cpu->microcode != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What CPU this is, from CPUID and one MSR. */
+/* What CPU this is, from CPUID and one MSR; instructions that a hypervisor may refuse. */
 #ifndef CPU_H
 #define CPU_H
 
@@ -19,6 +19,11 @@ struct cpu_info {
 };
 
 void cpu_detect(struct cpu_info *cpu);
+
+/* RDMSR, WRMSR and RDPMC that may fault: 1, or 0 if they did (*value is 0 then). */
+u8 cpu_read_msr(u32 msr, u64 *value);
+u8 cpu_write_msr(u32 msr, u64 value);
+u8 cpu_read_pmc(u32 index, u64 *value);
 
 /* Prints feature names with commas between, or "none". */
 void cpu_put_features(struct ts_text *text, u32 features);

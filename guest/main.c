@@ -15,6 +15,7 @@
 #include "exception.h"
 #include "exit.h"
 #include "memory.h"
+#include "pmu.h"
 #include "serial.h"
 #include "session.h"
 #include "version.h"
@@ -114,6 +115,7 @@ void guest_main(u32 loader, u64 info)
 	console_protocol(options.proto);
 	exit_by(options.exit);
 
+	pmu_init();
 	session_init(&cpu);
 	session_hello();
 	if (options.plan)

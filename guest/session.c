@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "io.h"
 #include "memory.h"
+#include "pmu.h"
 #include "protocol.h"
 #include "version.h"
 
@@ -58,6 +59,7 @@ void session_hello(void)
 	cpu_put_features(&text, cpu->features);
 	ts_put_key_number(&text, "memory", memory_bytes());
 	ts_put_key_number(&text, "loop_cycles", cpu->loop_cycles);
+	ts_pmu_print_hello(&text, &pmu);
 	ts_put_key_word(&text, "brand", cpu->brand);
 	console_reply(&text, buffer);
 }
@@ -78,7 +80,7 @@ static enum ts_status measure(const struct ts_expansion *e, struct ts_result *re
 			      struct ts_error *error)
 {
 	struct ts_window window = { .e = e, .leaf = { leaves, mix_leaves } };
-	struct ts_cpu how = { 0 };
+	struct ts_cpu how = { .counters = &pmu_counters };
 	enum ts_status status;
 
 	memory_new_window();
@@ -156,6 +158,24 @@ static enum ts_status answer_case(const char *rest, struct ts_error *error)
 	return status;
 }
 
+/* The old events end in any case: behind an error, no row may carry counts of what was asked before. */
+static enum ts_status answer_events(const char *rest, struct ts_error *error)
+{
+	struct ts_events events = { 0 };
+	struct ts_text text = new_text();
+	enum ts_status status;
+
+	pmu_set_events(&events, error);
+	status = ts_events_parse(rest, &events, error);
+	if (!status)
+		status = pmu_set_events(&events, error);
+	if (status)
+		return status;
+	ts_pmu_print_events(&text, &pmu);
+	console_reply(&text, buffer);
+	return TS_OK;
+}
+
 /* All repetitions; within each, the cells in the order of the sweep. */
 static enum ts_status answer_sweep(const char *rest, struct ts_error *error)
 {
@@ -201,6 +221,9 @@ static enum ts_status answer(const char *line)
 			break;
 		case TS_CMD_SWEEP:
 			status = answer_sweep(line, &error);
+			break;
+		case TS_CMD_EVENTS:
+			status = answer_events(line, &error);
 			break;
 		case TS_CMD_END:
 			say_count("end", rows);

@@ -18,12 +18,14 @@ int ts_experiment_init(struct ts_experiment *x)
 	int result;
 
 	ts_machine_detect(&x->machine);
+	x->root.perf = &x->perf;
 	result = ts_pages_init(&x->pages);
 	return result ? result : ts_root_init(&x->root, x->machine.features);
 }
 
 void ts_experiment_destroy(struct ts_experiment *x)
 {
+	ts_perf_release(&x->perf);
 	ts_pages_release(&x->pages);
 	ts_pages_destroy(&x->pages);
 	ts_root_destroy(&x->root);

@@ -7,6 +7,7 @@
  *   experiment.c  one case: memory, window, private root, measured passes
  *   root.c        the private page-table root and the way there and back
  *   memory.c      pages for tables and windows
+ *   perf.c        event counters, as the kernel's perf lends them
  *   machine.c     what CPU and kernel this is
  */
 #ifndef TS_HOST_H
@@ -15,10 +16,13 @@
 #include <linux/kfifo.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
+#include <asm/asm.h>
 
+#include "perf.h"
 #include "protocol.h"
 
 #define TS_IN_BYTES 4096	/* requests not yet read; powers of two */
@@ -123,6 +127,7 @@ struct ts_root {
 	u64 encrypt;	/* memory encryption bit of every entry, or 0 */
 	u64 leaf_flags; /* that every leaf has: NX and the encryption bit */
 	struct ts_cpu cpu; /* for ts_measure() */
+	struct ts_perf *perf; /* its counters are looked at anew in each slice */
 	u64 kernel_cr3, kernel_cr4; /* while on the private root: what to come back to */
 	u64 start, resumed;	    /* TSC at the start of this slice, and at the last pause */
 	u64 slice;	   /* TSC cycles with interrupts off */
@@ -171,6 +176,7 @@ const char *ts_machine_pcid_conflict(void);
 /* Lies in vmalloc memory, so that what a measured pass reads here is on 4K pages. */
 struct ts_experiment {
 	struct ts_machine machine;
+	struct ts_perf perf;
 	struct ts_root root;
 	struct ts_pages pages;
 	struct ts_expansion e;

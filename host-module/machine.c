@@ -195,6 +195,7 @@ void ts_machine_hello(const struct ts_experiment *x, struct ts_text *text)
 	put_features(text, x->machine.features);
 	ts_put_key_number(text, "memory", ts_pages_available());
 	ts_put_key_number(text, "loop_cycles", x->machine.loop_cycles);
+	ts_pmu_print_hello(text, &x->perf.pmu);
 	put_word(text, "kernel", init_utsname()->release);
 	ts_put_key_number(text, "cpu", x->cpu);
 	ts_put_key_word(text, "smt_sibling",

@@ -72,7 +72,7 @@ static u8 nx_is_on(void)
 /* Functions that run in a slice; the text between them is some 20 KiB. */
 static const void *const slice_code[] = {
 	ts_root_enter, ts_root_leave, ts_measure, ts_twin,
-	ts_pass_retouch, ts_pass_both, ts_pass_op, ts_pt_map, ts_accessed_clear, ts_accessed_count, ts_sort, ts_median,
+	ts_pass_retouch, ts_pass_both, ts_pass_op, ts_count, ts_pt_map, ts_accessed_clear, ts_accessed_count, ts_sort, ts_median,
 };
 
 /* A table of the upper half that the private root has a copy of. */
@@ -259,6 +259,7 @@ void ts_root_enter(struct ts_root *root)
 	u64 cr4;
 
 	local_irq_disable();
+	ts_perf_refresh(root->perf);
 	root->kernel_cr3 = ts_read_cr3();
 	root->kernel_cr4 = ts_read_cr4();
 	kernel = phys_to_virt(root->kernel_cr3 & TS_PTE_ADDR & ~root->encrypt);
@@ -326,4 +327,5 @@ void ts_root_prepare(struct ts_root *root, u8 pcid)
 	root->cpu.pause = pause;
 	root->cpu.context = root;
 	root->cpu.chunk = 1;
+	root->cpu.counters = &root->perf->counters;
 }

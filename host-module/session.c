@@ -138,6 +138,25 @@ static enum ts_status answer_sweep(struct ts_session *s, const char *rest, struc
 	return TS_OK;
 }
 
+/* The old events end in any case: behind an error, no row may carry counts of what was asked before. */
+static enum ts_status answer_events(struct ts_session *s, const char *rest, struct ts_error *error)
+{
+	struct ts_events events;
+	struct ts_text text;
+	enum ts_status status;
+
+	ts_perf_release(&s->x.perf);
+	status = ts_events_parse(rest, &events, error);
+	if (!status)
+		status = ts_perf_set(&s->x.perf, &events, error);
+	if (status)
+		return status;
+	text = new_answer(s);
+	ts_pmu_print_events(&text, &s->x.perf.pmu);
+	say(s, &text);
+	return TS_OK;
+}
+
 static enum ts_status answer_command(struct ts_session *s, enum ts_command command,
 				     const char *rest, struct ts_error *error)
 {
@@ -146,6 +165,8 @@ static enum ts_status answer_command(struct ts_session *s, enum ts_command comma
 		return answer_case(s, rest, error);
 	case TS_CMD_SWEEP:
 		return answer_sweep(s, rest, error);
+	case TS_CMD_EVENTS:
+		return answer_events(s, rest, error);
 	case TS_CMD_END:
 		say_count(s, "end", s->rows);
 		s->rows = 0;
@@ -199,6 +220,7 @@ int ts_session_thread(void *data)
 
 	s->x.cpu = raw_smp_processor_id();
 	ts_machine_time(&s->x.machine);
+	ts_perf_detect(&s->x.perf, s->x.cpu);
 	ts_line_init(&s->line);
 	if (s->greet)
 		say_hello(s);

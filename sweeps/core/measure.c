@@ -40,6 +40,7 @@ static struct ts_pass pass_of(const struct ts_expansion *e, const struct ts_cpu 
 
 	scratch->pcid = cpu->pcid;
 	scratch->va = 0;
+	scratch->counters = 0;
 	return pass;
 }
 
@@ -102,7 +103,7 @@ static void warm_up(const struct ts_expansion *e, const struct ts_pass *pass)
 	touch(pass);
 }
 
-static void pause(const struct ts_cpu *cpu)
+static void pause_between(const struct ts_cpu *cpu)
 {
 	if (cpu->pause)
 		cpu->pause(cpu->context);
@@ -127,7 +128,7 @@ static void refill(const struct ts_window *window, const struct ts_cpu *cpu,
 	u64 i, n = e->c.iterations, off;
 
 	for (i = 0; i < n; i++) {
-		pause(cpu);
+		pause_between(cpu);
 		warm_up(e, pass);
 		ts_accessed_clear(window->leaf[0], e->set[0].leaves);
 		ts_accessed_clear(window->leaf[1], e->set[1].leaves);
@@ -155,7 +156,7 @@ static void retouch(const struct ts_window *window, const struct ts_cpu *cpu,
 	u64 i, cycles;
 
 	for (i = 0; i < e->c.iterations; i++) {
-		pause(cpu);
+		pause_between(cpu);
 		warm_up(e, pass);
 		cycles = measured(pass);
 		samples[i] = cycles > 0xffffffff ? 0xffffffff : cycles;
@@ -164,7 +165,7 @@ static void retouch(const struct ts_window *window, const struct ts_cpu *cpu,
 	result->cycles = ts_median(samples, e->c.iterations);
 }
 
-/* The loops of 2016: one reading of the clock around all iterations of a chunk. */
+/* The loops of 2016: one reading of clock and counters around all iterations of a chunk. */
 static void loop(const struct ts_window *window, const struct ts_cpu *cpu, struct ts_pass *pass,
 		 struct ts_result *result)
 {
@@ -173,11 +174,13 @@ static void loop(const struct ts_window *window, const struct ts_cpu *cpu, struc
 	ts_pass_fn *measured = phase == TS_OP ? ts_pass_op(e->c.op) :
 						ts_pass_both(e->c.op, e->c.order, e->c.access);
 
+	ts_counts_init(&result->counts, cpu->counters);
 	warm_up(e, pass);
 	while (left) {
-		pause(cpu);
+		pause_between(cpu);
 		pass->iterations = cpu->chunk && cpu->chunk < left ? cpu->chunk : left;
-		total += measured(pass);
+		total += result->counts.n ? ts_count(measured, pass, cpu->counters, &result->counts) :
+					    measured(pass);
 		left -= pass->iterations;
 	}
 	result->has_cycles = 1;

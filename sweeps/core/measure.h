@@ -5,6 +5,7 @@
 #ifndef TS_MEASURE_H
 #define TS_MEASURE_H
 
+#include "counters.h"
 #include "window.h"
 
 /* What the ops need to know about this CPU, and how its owner wants to be interrupted. */
@@ -20,6 +21,7 @@ struct ts_cpu {
 	void (*pause)(void *context);
 	void *context;
 	u64 chunk;
+	const struct ts_counters *counters; /* for the loops; 0 for none */
 };
 
 enum ts_twin { TS_TWIN_UNKNOWN, TS_TWIN_NEW, TS_TWIN_STALE };
@@ -32,6 +34,7 @@ struct ts_result {
 	u64 off_median;	 /* iterations whose refills differed from the median (the larger of both sets) */
 	u64 cycles;	 /* TSC cycles of an iteration: median (retouch), or total / iterations (loops) */
 	enum ts_twin twin;
+	struct ts_counts counts; /* of the loops: events of all iterations (counters.c) */
 };
 
 /*

@@ -11,6 +11,11 @@
  * set, as Linux sets it, and MFENCE waits for all older loads and stores in any case). Every phase has the
  * same fences, so that they cancel in differences. The 2016 loops had none around the accesses, which
  * let them overlap with the flush; that is why net values there could exceed the sum.
+ *
+ * Counters. The loops read those that the scratch area lists before their first and behind their last
+ * reading of the clock, so that what is timed is the same with and without. RDPMC may start early like
+ * RDTSC (SDM vol. 2, RDPMC), hence the LFENCE. What one reading costs stands in every pass alike, and is gone
+ * in the difference of two passes (counters.c).
  */
 #include "passes.h"
 
@@ -82,14 +87,41 @@
 #define FENCE "mfence\n\tlfence\n\t"
 #define CLOCK "rdtsc\n\tlfence\n\tshl $32, %%rdx\n\tor %%rdx, %%rax\n\t"
 
-/* Bodies. The loops keep their start time in the scratch line: rbx counts. */
+/* Counters, from the last listed to the first, into the array at offset `to` of the scratch area. */
+#define COUNT(to)                                       \
+	"mov 24(%%r15), %%rdi\n\t"                      \
+	"test %%rdi, %%rdi\n\t"                         \
+	"jz 5f\n\t"                                     \
+	"lfence\n"                                      \
+	"4:\tmov 28(%%r15,%%rdi,4), %%ecx\n\t"          \
+	"rdpmc\n\t"                                     \
+	"shl $32, %%rdx\n\t"                            \
+	"or %%rdx, %%rax\n\t"                           \
+	"mov %%rax, " #to "-8(%%r15,%%rdi,8)\n\t"       \
+	"dec %%rdi\n\t"                                 \
+	"jnz 4b\n"                                      \
+	"5:\n\t"
+
+/* COUNT() goes by these. */
+#define AT(member) __builtin_offsetof(struct ts_scratch, member)
+_Static_assert(AT(start) == 16 && AT(counters) == 24 && AT(index) == 32 && AT(begin) == 64 && AT(end) == 128,
+	       "scratch area and passes differ");
+
+/*
+ * Bodies. The loops keep their start time in the scratch line: rbx counts. What is timed starts a cache line,
+ * whatever stands before it.
+ */
 #define RETOUCH(op, touch) op FENCE CLOCK "mov %%rax, %%rbx\n\t" touch FENCE CLOCK "sub %%rbx, %%rax\n"
 #define LOOP(body)                                    \
+	COUNT(64) ".p2align 6\n\t"                    \
 	FENCE CLOCK "mov %%rax, 16(%%r15)\n"          \
 	"3:\t" body                                   \
 	"dec %%rbx\n\t"                               \
 	"jnz 3b\n\t"                                  \
-	FENCE CLOCK "sub 16(%%r15), %%rax\n"
+	FENCE CLOCK "sub 16(%%r15), %%rax\n\t"        \
+	"mov %%rax, 16(%%r15)\n\t"                    \
+	COUNT(128)                                    \
+	"mov 16(%%r15), %%rax\n"
 
 /*
  * One function around one pass. Not inlined and not cloned: its labels exist once. The alignment puts each pass
@@ -153,7 +185,8 @@ struct op_passes {
 		.both = { { op##_both_sr, op##_both_sw }, { op##_both_cr, op##_both_cw } }, \
 	}
 
-static const struct op_passes passes[TS_OPS] = {
+/* Ends with the last op of ring 0: those of target user need what no target with passes has (ts_case_needs()). */
+static const struct op_passes passes[] = {
 	[TS_OP_NONE] = OP_ENTRY(none),
 	[TS_OP_INVLPG] = OP_ENTRY(invlpg),
 	[TS_OP_INVPCID_ADDR] = OP_ENTRY(invpcid_addr),

@@ -10,12 +10,19 @@
 #define TS_PASSES_H
 
 #include "case.h"
+#include "counters.h"
 
-/* In memory for INVPCID (SDM vol. 2, INVPCID descriptor), with room for a time stamp beside it. */
+/*
+ * What a pass has in memory: the descriptor of INVPCID (SDM vol. 2), a time stamp beside it, and the event
+ * counters that the loops read.
+ */
 struct ts_scratch {
 	u64 pcid;
 	u64 va;
 	u64 start;
+	u64 counters;		     /* how many of index[] */
+	u32 index[TS_MAX_COUNTERS];  /* for RDPMC */
+	u64 begin[TS_MAX_COUNTERS], end[TS_MAX_COUNTERS]; /* read around the loop */
 } __attribute__((aligned(64)));
 
 /* Everything that a pass reads, loaded into registers before its first label. */

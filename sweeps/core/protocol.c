@@ -4,7 +4,8 @@
 
 const char *const ts_twin_names[] = { "unknown", "new", "stale", 0 };
 
-static const char *const command_names[TS_COMMANDS] = { "hello", "case", "sweep", "end" };
+static const char *const command_names[TS_COMMANDS] = { "hello", "case", "sweep", "events", "end" };
+static const char command_hint[] = "type hello, case, sweep, events or end";
 
 void ts_line_init(struct ts_line *line)
 {
@@ -45,14 +46,65 @@ enum ts_status ts_command(const char *line, enum ts_command *command, const char
 
 	*rest = line;
 	if (!length)
-		return ts_fail(error, TS_EMPTY, "", "type hello, case, sweep or end");
+		return ts_fail(error, TS_EMPTY, "", command_hint);
 	for (i = 0; i < TS_COMMANDS; i++) {
 		if (ts_equal_n(word, length, command_names[i])) {
 			*command = i;
 			return TS_OK;
 		}
 	}
-	return ts_fail_n(error, TS_UNKNOWN_COMMAND, word, length, "type hello, case, sweep or end");
+	return ts_fail_n(error, TS_UNKNOWN_COMMAND, word, length, command_hint);
+}
+
+enum ts_status ts_events_parse(const char *rest, struct ts_events *events, struct ts_error *error)
+{
+	static const char hint[] = "write events none, or the events in hexadecimal with commas between";
+	enum ts_status status;
+	const char *list, *more;
+	u32 length = ts_word(&rest, &list), item;
+
+	events->n = 0;
+	if (!length)
+		return ts_fail(error, TS_MISSING_VALUE, "events", hint);
+	if (ts_word(&rest, &more))
+		return ts_fail(error, TS_UNKNOWN_VALUE, more, hint);
+	if (ts_equal_n(list, length, "none"))
+		return TS_OK;
+	for (;; list += item + 1, length -= item + 1) {
+		if (events->n == TS_MAX_COUNTERS)
+			return ts_fail(error, TS_TOO_LONG, "events", "at most 8 events in one line");
+		item = ts_item(list, length);
+		status = ts_hex(list, item, &events->config[events->n]);
+		if (status)
+			return ts_fail_n(error, status, list, item, hint);
+		events->n++;
+		if (item == length)
+			return TS_OK;
+	}
+}
+
+void ts_events_print(struct ts_text *text, const struct ts_events *events)
+{
+	u32 i;
+
+	ts_put(text, events->n ? "" : "none");
+	for (i = 0; i < events->n; i++) {
+		ts_put(text, i ? "," : "");
+		ts_put_hex(text, events->config[i]);
+	}
+}
+
+static void counts_print(struct ts_text *text, const struct ts_counts *counts)
+{
+	u32 i;
+
+	for (i = 0; i < counts->n; i++) {
+		ts_put(text, i ? "," : " counts=");
+		if (counts->lost[i])
+			ts_put(text, "-");
+		else
+			ts_put_signed(text, counts->count[i]);
+	}
 }
 
 void ts_row_print(struct ts_text *text, const struct ts_expansion *e, const struct ts_result *r)
@@ -75,6 +127,7 @@ void ts_row_print(struct ts_text *text, const struct ts_expansion *e, const stru
 		ts_put_key_number(text, "cycles", r->cycles);
 	if (r->twin)
 		ts_put_key_word(text, "twin", ts_twin_names[r->twin]);
+	counts_print(text, &r->counts);
 }
 
 /* The hint is text with blanks: it comes last, in quotes. */
@@ -98,6 +151,24 @@ static enum ts_status twin_parse(const char *value, u32 length, struct ts_result
 			return TS_OK;
 	r->twin = TS_TWIN_UNKNOWN;
 	return TS_UNKNOWN_VALUE;
+}
+
+static enum ts_status counts_parse(const char *list, u32 length, struct ts_counts *counts)
+{
+	enum ts_status status;
+	u32 item, i;
+
+	for (counts->n = 0;; list += item + 1, length -= item + 1) {
+		if (counts->n == TS_MAX_COUNTERS)
+			return TS_TOO_LONG;
+		i = counts->n++;
+		item = ts_item(list, length);
+		counts->lost[i] = ts_equal_n(list, item, "-");
+		counts->count[i] = 0;
+		status = counts->lost[i] ? TS_OK : ts_signed(list, item, &counts->count[i]);
+		if (status || item == length)
+			return status;
+	}
 }
 
 /* A key of a row that is no key of the case; keys of newer targets are passed over. */
@@ -127,6 +198,8 @@ static enum ts_status result_parse(const struct ts_pair *pair, struct ts_result 
 	}
 	if (ts_equal_n(pair->key, pair->key_length, "twin"))
 		status = twin_parse(pair->value, pair->value_length, r);
+	if (ts_equal_n(pair->key, pair->key_length, "counts"))
+		status = counts_parse(pair->value, pair->value_length, &r->counts);
 	return status ? ts_fail_n(error, status, pair->value, pair->value_length, "in a row") : TS_OK;
 }
 
@@ -136,6 +209,8 @@ static enum ts_status check_result(const struct ts_case *c, const struct ts_resu
 {
 	if (c->phase == TS_REFILL ? !r->has_refills : !r->has_cycles)
 		return ts_fail(error, TS_MISSING_VALUE, "row", "without the number that its phase measures");
+	if (r->counts.n && c->phase <= TS_RETOUCH)
+		return ts_fail(error, TS_CONFLICT, "counts", "only the loops count events");
 	if (r->refills > c->leaves || r->mix_refills > ts_mix_leaves(c->mix) ||
 	    r->off_median > c->iterations)
 		return ts_fail(error, TS_OUT_OF_RANGE, "row", "more than the case can give");

@@ -18,6 +18,7 @@ static const char *const status_names[TS_STATUSES] = {
 	[TS_CONFLICT] = "conflict",
 	[TS_NO_FEATURE] = "no-feature",
 	[TS_NO_MEMORY] = "no-memory",
+	[TS_BAD_COUNTER] = "bad-counter",
 };
 
 const char *ts_status_name(enum ts_status status)
@@ -84,6 +85,13 @@ static void put_base(struct ts_text *text, u64 number, u32 base)
 void ts_put_number(struct ts_text *text, u64 number)
 {
 	put_base(text, number, 10);
+}
+
+void ts_put_signed(struct ts_text *text, s64 number)
+{
+	if (number < 0)
+		ts_put(text, "-");
+	put_base(text, number < 0 ? -(u64)number : (u64)number, 10);
 }
 
 void ts_put_hex(struct ts_text *text, u64 number)
@@ -161,18 +169,10 @@ static u32 suffix_shift(char c)
 	return 0;
 }
 
-enum ts_status ts_number(const char *text, u32 length, u64 *number)
+static enum ts_status digits(const char *text, u32 length, u32 base, u64 *number)
 {
-	u32 base = 10, shift = length ? suffix_shift(text[length - 1]) : 0;
 	u64 sum = 0;
 
-	if (shift)
-		length--;
-	if (length > 2 && text[0] == '0' && text[1] == 'x') {
-		base = 16;
-		text += 2;
-		length -= 2;
-	}
 	if (!length)
 		return TS_BAD_NUMBER;
 	while (length--) {
@@ -184,10 +184,61 @@ enum ts_status ts_number(const char *text, u32 length, u64 *number)
 			return TS_OVERFLOW;
 		sum = sum * base + digit;
 	}
+	*number = sum;
+	return TS_OK;
+}
+
+static u8 has_0x(const char *text, u32 length)
+{
+	return length > 2 && text[0] == '0' && text[1] == 'x';
+}
+
+enum ts_status ts_number(const char *text, u32 length, u64 *number)
+{
+	u32 shift = length ? suffix_shift(text[length - 1]) : 0;
+	enum ts_status status;
+	u64 sum;
+
+	if (shift)
+		length--;
+	status = has_0x(text, length) ? digits(text + 2, length - 2, 16, &sum) :
+					digits(text, length, 10, &sum);
+	if (status)
+		return status;
 	if (shift && sum >> (64 - shift))
 		return TS_OVERFLOW;
 	*number = sum << shift;
 	return TS_OK;
+}
+
+enum ts_status ts_hex(const char *text, u32 length, u64 *number)
+{
+	u32 skip = has_0x(text, length) ? 2 : 0;
+
+	return digits(text + skip, length - skip, 16, number);
+}
+
+enum ts_status ts_signed(const char *text, u32 length, s64 *number)
+{
+	u32 minus = length && *text == '-';
+	u64 size;
+	enum ts_status status = digits(text + minus, length - minus, 10, &size);
+
+	if (status)
+		return status;
+	if (size > ~0ULL / 2)
+		return TS_OVERFLOW;
+	*number = minus ? -(s64)size : (s64)size;
+	return TS_OK;
+}
+
+u32 ts_item(const char *text, u32 length)
+{
+	u32 n = 0;
+
+	while (n < length && text[n] != ',')
+		n++;
+	return n;
 }
 
 static u8 is_blank(char c)

@@ -16,6 +16,7 @@ void ts_text_init(struct ts_text *text, char *buffer, u32 size);
 void ts_put(struct ts_text *text, const char *words);
 void ts_put_n(struct ts_text *text, const char *words, u32 length);
 void ts_put_number(struct ts_text *text, u64 number);
+void ts_put_signed(struct ts_text *text, s64 number);
 void ts_put_hex(struct ts_text *text, u64 number);
 void ts_put_key_number(struct ts_text *text, const char *key, u64 number); /* " key=123" */
 void ts_put_key_hex(struct ts_text *text, const char *key, u64 number);	   /* " key=0x7b" */
@@ -30,6 +31,15 @@ u8 ts_equal_n(const char *a, u32 length, const char *b); /* a[0..length) is exac
  * by 2^10, 2^20, 2^30. Returns TS_OK, TS_BAD_NUMBER or TS_OVERFLOW.
  */
 enum ts_status ts_number(const char *text, u32 length, u64 *number);
+
+/* Hexadecimal, with or without 0x. TS_OK, TS_BAD_NUMBER or TS_OVERFLOW. */
+enum ts_status ts_hex(const char *text, u32 length, u64 *number);
+
+/* Decimal, with or without a minus sign. TS_OK, TS_BAD_NUMBER or TS_OVERFLOW. */
+enum ts_status ts_signed(const char *text, u32 length, s64 *number);
+
+/* Length of the item of a comma-separated list that starts at text[0..length): up to the next comma. */
+u32 ts_item(const char *text, u32 length);
 
 /*
  * Cuts the next word "key=value" off *line. TS_OK, TS_EMPTY at the end of the line, TS_MISSING_VALUE for a word

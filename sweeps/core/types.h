@@ -13,6 +13,7 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+typedef signed long long s64;
 
 #define TS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -48,6 +49,7 @@ enum ts_status {
 	TS_CONFLICT,	    /* two keys that contradict each other */
 	TS_NO_FEATURE,	    /* the CPU lacks what the case needs */
 	TS_NO_MEMORY,	    /* the window does not fit into the memory there is */
+	TS_BAD_COUNTER,	    /* an event counter that does not count as it should */
 	TS_STATUSES
 };
 

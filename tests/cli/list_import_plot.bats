@@ -158,6 +158,23 @@ setup() {
 	grep -q '"by_hand": ' run/run.json
 }
 
+@test "a guest without event counters says so, refuses events and counts nothing" {
+	need_qemu
+	local line
+	line=$(sed -n 's/^driver: by hand: //p' run/log.txt)
+	[ -n "$line" ]
+	[ "$(grep -c 'no event counters here: .*pmu=on' run/log.txt)" -eq 1 ]
+	typed() {
+		printf 'hello\nevents 0x3c\nevents 1,,2\nevents none\n'
+		printf 'case op=cr3 leaves=50 phase=both iterations=10\nend\n'
+	}
+	run "-$CLEAN" timeout --kill-after=5 60 bash -c "$line" < <(typed)
+	says "pmu=none counters=0" 'error status=no-feature word=pmu hint="no event counters here' \
+		"error status=bad-number" "events general=0 width=0 used=0 pmu=none" "end rows=1"
+	says_not counts=
+	[ "$(grep -c '^error ' <<<"$output")" -eq 2 ]
+}
+
 @test "the image has symbols" {
 	need nm binutils
 	nm "$(image)" | grep -q ' T guest_main$'

@@ -27,7 +27,7 @@ says_hello() {
 	cat "$device" >/lab/hello || return
 	cat /lab/hello
 	for key in protocol version vendor family model stepping hypervisor features memory \
-		loop_cycles kernel cpu smt_sibling pti kernel_pcid levels large brand; do
+		loop_cycles pmu counters kernel cpu smt_sibling pti kernel_pcid levels large brand; do
 		[ -n "$(word $key </lab/hello)" ] || { echo "no $key"; return 1; }
 	done
 	[ "$(word large </lab/hello)" = none ] || { echo "on large pages"; return 1; }
@@ -86,6 +86,18 @@ has_cycles() {
 		[ "$(printf '%s\n' "$has_said" | word cycles)" -gt 0 ] || return
 		case $has_said in *refills=*) return 1 ;; esac
 	done
+}
+
+# QEMU's TCG has no PMU: events are refused with the remedy, and rows have no counts.
+says_no_counters() {
+	[ "$(word pmu </lab/hello)" = none ] && [ "$(word counters </lab/hello)" = 0 ] || return
+	ask "events 0x3c" "case op=cr3 leaves=50 phase=both iterations=1000" "events none" >/lab/counters
+	cat /lab/counters
+	head -n 1 /lab/counters | grep -q '^error status=no-feature word=pmu hint="no event counters here' ||
+		return
+	sed -n 2p /lab/counters | grep '^row ' | grep -qv counts= || return
+	[ "$(sed -n 3p /lab/counters)" = "events general=0 width=0 used=0 pmu=none" ] || return
+	dmesg | grep 'tlbscope: no event counters'
 }
 
 kept_answers() {

@@ -221,6 +221,28 @@ static void test_no_relocation_inside(void **state)
 	}
 }
 
+/* The loops read the counters before and behind what is timed, the other passes never (RDPMC is 0F 33). */
+static void test_counters_are_read(void **state)
+{
+	struct files *files = *state;
+	size_t i, at, size, found, looked = 0;
+
+	for (i = 0; i < files->guest.symbol_count; i++) {
+		const char *name = files->guest.names + files->guest.symbols[i].st_name;
+		const unsigned char *bytes;
+
+		if (strncmp(name, BEGIN, strlen(BEGIN)))
+			continue;
+		name += strlen(BEGIN);
+		bytes = pass(&files->guest, name, &size);
+		for (at = found = 0; at + 1 < size; at++)
+			found += bytes[at] == 0x0f && bytes[at + 1] == 0x33;
+		assert_int_equal(found, strstr(name, "_retouch_") ? 0 : 2);
+		looked++;
+	}
+	assert_int_equal(looked, PASSES);
+}
+
 /* One bit of one pass changed, in the first byte, in the last, in any pass: it is always seen. */
 static void test_a_change_is_seen(void **state)
 {
@@ -248,6 +270,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_guest_has_all_passes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_relocation_inside, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_counters_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_change_is_seen, set_up, tear_down),
 	};
 

@@ -218,6 +218,9 @@ static void test_commands(void **state)
 		{ "end", TS_OK, TS_CMD_END, "", 0 },
 		{ "case op=none leaves=1", TS_OK, TS_CMD_CASE, "op=none leaves=1", 0 },
 		{ "  case\top=cr3", TS_OK, TS_CMD_CASE, "op=cr3", 0 },
+		{ "events 0x1", TS_OK, TS_CMD_EVENTS, "0x1", 0 },
+		{ "events", TS_OK, TS_CMD_EVENTS, "", 0 },
+		{ "event 1", TS_UNKNOWN_COMMAND, 0, 0, "event" },
 		{ "sweep  op=none,cr3 repeats=2", TS_OK, TS_CMD_SWEEP, "op=none,cr3 repeats=2", 0 },
 		{ "", TS_EMPTY, 0, 0, "" },
 		{ " \t ", TS_EMPTY, 0, 0, "" },
@@ -308,6 +311,7 @@ static void test_row_by_hand(void **state)
 	assert_string_equal(value_of(row, "mix_refills"), "25");
 	assert_string_equal(value_of(row, "cycles"), ""); /* not measured: absent, never 0 */
 	assert_string_equal(value_of(row, "twin"), "new");
+	assert_string_equal(value_of(row, "counts"), "");
 
 	c = case_of("op=cr3 guest=4k leaves=50 phase=retouch");
 	r = (struct ts_result){ .has_cycles = 1, .cycles = 1234, .twin = TS_TWIN_STALE };
@@ -320,6 +324,28 @@ static void test_row_by_hand(void **state)
 	assert_string_equal(value_of(row, "mix_refills"), "");
 	assert_string_equal(value_of(row, "cycles"), "1234");
 	assert_string_equal(value_of(row, "twin"), "stale");
+
+	c = case_of("op=cr3 phase=both");
+	r = (struct ts_result){ .has_cycles = 1, .counts = {
+		.n = 5, .lost = { 0, 1, 0, 0, 0 },
+		.count = { 10000, 77, 0, -3, 0x7fffffffffffffffLL } } };
+	print_row(row, sizeof(row), &c, &r, &e);
+	assert_string_equal(value_of(row, "counts"), "10000,-,0,-3,9223372036854775807");
+}
+
+static void random_counts(u64 *random, struct ts_counts *counts)
+{
+	u32 i;
+
+	counts->n = random_below(random, TS_MAX_COUNTERS + 1);
+	for (i = 0; i < counts->n; i++) {
+		counts->lost[i] = !random_below(random, 4);
+		if (counts->lost[i])
+			continue;
+		counts->count[i] = random_u64(random) >> (1 + random_below(random, 63));
+		if (random_below(random, 2))
+			counts->count[i] = -counts->count[i];
+	}
 }
 
 static void random_result(u64 *random, const struct ts_expansion *e, struct ts_result *r)
@@ -338,6 +364,8 @@ static void random_result(u64 *random, const struct ts_expansion *e, struct ts_r
 	if (r->has_cycles)
 		r->cycles = random_u64(random) >> random_below(random, 64);
 	r->twin = random_below(random, 3);
+	if (e->c.phase > TS_RETOUCH)
+		random_counts(random, &r->counts);
 }
 
 static void assert_same_result(const struct ts_result *a, const struct ts_result *b)
@@ -350,6 +378,9 @@ static void assert_same_result(const struct ts_result *a, const struct ts_result
 	assert_int_equal(a->mix_refills, b->mix_refills);
 	assert_true(a->cycles == b->cycles);
 	assert_int_equal(a->twin, b->twin);
+	assert_int_equal(a->counts.n, b->counts.n);
+	assert_memory_equal(a->counts.lost, b->counts.lost, a->counts.n);
+	assert_memory_equal(a->counts.count, b->counts.count, a->counts.n * sizeof(a->counts.count[0]));
 }
 
 /* A random row and what it stands for; 0 if the case has no expansion. */
@@ -399,14 +430,16 @@ static void test_longest_row(void **state)
 	struct ts_case c =
 		case_of("op=invlpg at=next-2m count=512 guest=2m leaves=8192 touches=8192 "
 			"offset=spread frames=contiguous mix=2m:8192 order=sequential access=write "
-			"phase=retouch repeat=1000000 iterations=65536 seed=18446744073709551615");
-	struct ts_result r = { 1, 1, 1, ~0ULL, ~0ULL, ~0ULL, ~0ULL, TS_TWIN_UNKNOWN };
+			"phase=access repeat=1000000 iterations=4294967296 seed=18446744073709551615");
+	struct ts_result r = { 1, 1, 1, ~0ULL, ~0ULL, ~0ULL, ~0ULL, TS_TWIN_STALE, { .n = 8 } };
 	char row[TS_MAX_LINE];
 	struct ts_expansion e;
 	struct ts_line line;
 
 	(void)state;
+	memset(r.counts.count, 0x80, sizeof(r.counts.count)); /* -9187201950435737472, 20 characters */
 	print_row(row, sizeof(row), &c, &r, &e);
+	assert_non_null(strstr(row, ",-9187201950435737472"));
 	ts_line_init(&line);
 	assert_false(feed(&line, row, strlen(row)));
 	assert_true(feed(&line, "\r\n", 2));
@@ -476,6 +509,15 @@ static void test_row_bad_values(void **state)
 		{ " mix_refills=0x", TS_BAD_NUMBER },
 		{ " op_va=0x20000000000000000", TS_OVERFLOW },
 		{ " twin=maybe", TS_UNKNOWN_VALUE },
+		{ " counts=", TS_MISSING_VALUE },
+		{ " cycles=1 counts=1,", TS_BAD_NUMBER },
+		{ " cycles=1 counts=,1", TS_BAD_NUMBER },
+		{ " cycles=1 counts=1,x", TS_BAD_NUMBER },
+		{ " cycles=1 counts=0x10", TS_BAD_NUMBER },
+		{ " cycles=1 counts=--1", TS_BAD_NUMBER },
+		{ " cycles=1 counts=1,2,3,4,5,6,7,8,9", TS_TOO_LONG },
+		{ " cycles=1 counts=9223372036854775808", TS_OVERFLOW },
+		{ " refills=1 counts=1", TS_CONFLICT }, /* of phase refill */
 	};
 	struct ts_case c = case_of("op=cr3"), parsed;
 	struct ts_result parsed_r;
@@ -526,6 +568,67 @@ static void test_row_garbage(void **state)
 			assert_non_null(memchr(error.word, 0, sizeof(error.word)));
 		}
 		free(copy);
+	}
+}
+
+/* --- Events ----------------------------------------------------------------------------------- */
+
+static void test_events(void **state)
+{
+	static const struct {
+		const char *line;
+		enum ts_status status;
+		u32 n;
+		u64 first, last;
+		const char *printed, *word;
+	} table[] = {
+		{ " none", TS_OK, 0, 0, 0, "none", "" },
+		{ "0x3c", TS_OK, 1, 0x3c, 0x3c, "0x3c", "" },
+		{ "  3c  ", TS_OK, 1, 0x3c, 0x3c, "0x3c", "" },
+		{ "10", TS_OK, 1, 0x10, 0x10, "0x10", "" }, /* hexadecimal without 0x, too */
+		{ "0", TS_OK, 1, 0, 0, "0x0", "" },
+		{ "0xe08,1001008", TS_OK, 2, 0xe08, 0x1001008, "0xe08,0x1001008", "" },
+		{ "1,2,3,4,5,6,7,FFFFFFFFFFFFFFFF", TS_OK, 8, 1, ~0ULL,
+		  "0x1,0x2,0x3,0x4,0x5,0x6,0x7,0xffffffffffffffff", "" },
+		{ "", TS_MISSING_VALUE, 0, 0, 0, "", "events" },
+		{ "  ", TS_MISSING_VALUE, 0, 0, 0, "", "events" },
+		{ "1,2,3,4,5,6,7,8,9", TS_TOO_LONG, 0, 0, 0, "", "events" },
+		{ "1 2", TS_UNKNOWN_VALUE, 0, 0, 0, "", "2" },
+		{ "1,", TS_BAD_NUMBER, 0, 0, 0, "", "" },
+		{ ",1", TS_BAD_NUMBER, 0, 0, 0, "", "" },
+		{ "1,,2", TS_BAD_NUMBER, 0, 0, 0, "", "" },
+		{ "1,none", TS_BAD_NUMBER, 0, 0, 0, "", "none" },
+		{ "0x", TS_BAD_NUMBER, 0, 0, 0, "", "0x" },
+		{ "cpu-cycles", TS_BAD_NUMBER, 0, 0, 0, "", "cpu-cycles" },
+		{ "-1", TS_BAD_NUMBER, 0, 0, 0, "", "-1" },
+		{ "3,10000000000000000", TS_OVERFLOW, 0, 0, 0, "", "10000000000000000" },
+	};
+	struct ts_events events;
+	struct ts_error error;
+	struct ts_text text;
+	char printed[200], *copy;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < TS_COUNT(table); i++) {
+		copy = exact_copy(table[i].line, strlen(table[i].line));
+		memset(&events, 0xa5, sizeof(events));
+		assert_int_equal(ts_events_parse(copy, &events, &error), table[i].status);
+		free(copy);
+		if (table[i].status) {
+			assert_int_equal(error.status, table[i].status);
+			assert_string_equal(error.word, table[i].word);
+			assert_non_null(error.hint);
+			continue;
+		}
+		assert_int_equal(events.n, table[i].n);
+		if (events.n) {
+			assert_true(events.config[0] == table[i].first);
+			assert_true(events.config[events.n - 1] == table[i].last);
+		}
+		ts_text_init(&text, printed, sizeof(printed));
+		ts_events_print(&text, &events);
+		assert_string_equal(printed, table[i].printed);
 	}
 }
 
@@ -619,6 +722,7 @@ int main(void)
 		cmocka_unit_test(test_row_unknown_keys),
 		cmocka_unit_test(test_row_bad_values),
 		cmocka_unit_test(test_row_garbage),
+		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_error_lines),
 		cmocka_unit_test(test_error_without_word),
 		cmocka_unit_test(test_status_names),
