@@ -13,11 +13,18 @@ struct reader {
 	struct csv_table *table;
 	struct problem *problem;
 	int failed;
+	int ended;     /* the line was ended, if not by a failure */
 	size_t number; /* of the line being read */
 	size_t feeds;  /* line feeds inside its fields */
 	char **field;
 	size_t fields;
 };
+
+void csv_table_leave_out(struct csv_table *table, const char *text)
+{
+	if (!table->left_out++)
+		table->left_out_why = xstrdup(text);
+}
 
 static void fail(struct reader *reader, const char *what)
 {
@@ -55,6 +62,7 @@ static void on_line(int terminator, void *context)
 	struct csv_table *table = reader->table;
 
 	(void)terminator;
+	reader->ended = 1;
 	if (!reader->failed && table->header && reader->fields != table->columns)
 		fail(reader, "another number of fields than the header has");
 	if (reader->failed) {
@@ -63,8 +71,12 @@ static void on_line(int terminator, void *context)
 		table->header = reader->field;
 		table->columns = reader->fields;
 	} else {
-		table->line = xrealloc(table->line, (table->lines + 1) * sizeof(char **));
-		table->number = xrealloc(table->number, (table->lines + 1) * sizeof(size_t));
+		if (!(table->lines & (table->lines - 1))) { /* full: its room is a power of two */
+			size_t room = table->lines ? 2 * table->lines : 1;
+
+			table->line = xrealloc(table->line, room * sizeof(char **));
+			table->number = xrealloc(table->number, room * sizeof(size_t));
+		}
 		table->number[table->lines] = reader->number;
 		table->line[table->lines++] = reader->field;
 	}
@@ -104,32 +116,105 @@ static char *read_bytes(struct csv_table *table, struct problem *p)
 	return bytes;
 }
 
-int csv_table_read(const char *path, struct csv_table *table, struct problem *p)
+static const char *const bad_quotes = "quotes that do not fit together";
+
+/* All lines at once; the first bad one ends it. */
+static void read_lines(struct reader *reader, const char *bytes, size_t size)
+{
+	struct csv_parser parser;
+
+	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI)) {
+		fail(reader, "out of memory");
+		return;
+	}
+	if (csv_parse(&parser, bytes, size, on_field, on_line, reader) != size ||
+	    csv_fini(&parser, on_field, on_line, reader))
+		fail(reader, bad_quotes);
+	csv_free(&parser);
+}
+
+/*
+ * One line, which may be several in the file when fields hold line feeds; returns its size. What begins with a
+ * quote that nothing closes ends with its own first line feed.
+ */
+static size_t read_one_line(struct reader *reader, const char *bytes, size_t size)
+{
+	const char *first = memchr(bytes, '\n', size), *end;
+	size_t number = reader->number, done = 0, n;
+	struct csv_parser parser;
+
+	reader->ended = reader->failed = 0;
+	if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI)) {
+		fail(reader, "out of memory");
+		return size;
+	}
+	while (done < size && !reader->ended && !reader->failed) {
+		end = memchr(bytes + done, '\n', size - done);
+		n = end ? (size_t)(end - bytes) + 1 - done : size - done;
+		if (csv_parse(&parser, bytes + done, n, on_field, on_line, reader) != n)
+			fail(reader, bad_quotes);
+		done += n;
+	}
+	if (!reader->ended && !reader->failed && csv_fini(&parser, on_field, on_line, reader))
+		fail(reader, bad_quotes);
+	csv_free(&parser);
+	if (!reader->failed)
+		return done;
+	reader->number = number + 1;
+	reader->feeds = 0;
+	return first ? (size_t)(first - bytes) + 1 : size;
+}
+
+static void read_good_lines(struct reader *reader, const char *bytes, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		done += read_one_line(reader, bytes + done, size - done);
+		if (reader->failed && !reader->table->header)
+			return;
+		if (reader->failed)
+			csv_table_leave_out(reader->table, reader->problem->text);
+		reader->failed = 0;
+		drop_fields(reader->field, reader->fields);
+		reader->field = NULL;
+		reader->fields = 0;
+	}
+}
+
+static int read_table(const char *path, struct csv_table *table, int skips, struct problem *p)
 {
 	struct reader reader = { .table = table, .problem = p, .number = 1 };
-	struct csv_parser parser;
 	char *bytes;
 
 	memset(table, 0, sizeof(*table));
 	table->path = xstrdup(path);
 	bytes = read_bytes(table, p);
-	if (!bytes || csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI)) {
-		free(bytes);
+	if (!bytes) {
 		csv_table_free(table);
 		return -EINVAL;
 	}
-	if (csv_parse(&parser, bytes, table->finished_size, on_field, on_line, &reader) !=
-		    (size_t)table->finished_size ||
-	    csv_fini(&parser, on_field, on_line, &reader))
-		fail(&reader, "quotes that do not fit together");
+	if (skips)
+		read_good_lines(&reader, bytes, table->finished_size);
+	else
+		read_lines(&reader, bytes, table->finished_size);
 	if (!table->header)
 		fail(&reader, "no header line");
-	csv_free(&parser);
 	drop_fields(reader.field, reader.fields);
 	free(bytes);
 	if (reader.failed)
 		csv_table_free(table);
 	return reader.failed ? -EINVAL : 0;
+}
+
+int csv_table_read(const char *path, struct csv_table *table, struct problem *p)
+{
+	return read_table(path, table, 0, p);
+}
+
+int csv_table_read_good(const char *path, struct csv_table *table, struct problem *p)
+{
+	return read_table(path, table, 1, p);
 }
 
 void csv_table_free(struct csv_table *table)
@@ -140,6 +225,7 @@ void csv_table_free(struct csv_table *table)
 	free(table->line);
 	free(table->number);
 	free(table->path);
+	free(table->left_out_why);
 	memset(table, 0, sizeof(*table));
 }
 

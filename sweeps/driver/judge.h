@@ -47,6 +47,15 @@ int judge_twin_must_be_new(const struct ts_case *c);
 /* Measure of a phase: refills or cycles of an outcome. */
 double outcome_value(const struct outcome *outcome);
 
+/* Are the cell's cycles an emulator's own? They would only look like a result. */
+int cell_is_emulated(const struct cell *cell);
+/* Is there anything of a phase to be shown? */
+int cells_show_phase(const struct cells *cells, u64 phase);
+/* The outcome of the same op, at the same place, of as many pages; 0 when the cell has none. */
+const struct outcome *cell_same_op(const struct cell *cell, const struct outcome *like);
+/* The cell of a leaf size that a verdict rests on: plain pages, 16 or more of them; 0 when there is none. */
+const struct cell *cells_verdict_cell(const struct cells *cells, u64 phase, const char *host, u64 guest);
+
 /*
  * Verdict over the 4k and the 2m cells of one phase and host page; *why says in one sentence what it rests on, or
  * why there is none. Targets tcg and model never get one.

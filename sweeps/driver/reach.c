@@ -608,3 +608,14 @@ enum reach_answer reach_answer(const struct reach_set *set, const struct reach_c
 	*why = because(answer, small, large, first);
 	return answer;
 }
+
+struct cells reach_rest(const struct cells *cells, const struct reach *reach)
+{
+	struct cells rest = { xcalloc(cells->count, sizeof(*rest.cell)), 0 };
+	size_t i;
+
+	for (i = 0; i < cells->count; i++)
+		if (!reach_owns(reach, &cells->cell[i]))
+			rest.cell[rest.count++] = cells->cell[i];
+	return rest;
+}

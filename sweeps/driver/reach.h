@@ -62,6 +62,8 @@ const struct reach_sample *reach_at(const struct reach_curve *curve, double line
 
 /* Is the cell part of a curve? */
 int reach_owns(const struct reach *reach, const struct cell *cell);
+/* The cells that are part of none; they stay those of `cells`, only the list is the caller's to free. */
+struct cells reach_rest(const struct cells *cells, const struct reach *reach);
 
 #define REACH_STEP 1.0 /* cycles a line: what a packed curve rises by at a cache's edge, at least */
 #define REACH_CLIFFS 8 /* more than a TLB has levels */

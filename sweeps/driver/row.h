@@ -53,8 +53,12 @@ struct rows {
 	size_t count;
 };
 
-/* Reads a file; a row that cannot be read is a problem that names file and line. */
+/*
+ * Reads a file; a row that cannot be read, or that stands twice, is a problem that names file, line and column. With
+ * only_good such rows are left out instead, and counted in rows->table.left_out.
+ */
 int rows_read(const char *path, struct rows *rows, struct problem *problem);
+int rows_read_good(const char *path, int only_good, struct rows *rows, struct problem *problem);
 void rows_free(struct rows *rows);
 /* Text of an extra column by name, "" if the file has none. */
 const char *row_extra(const struct rows *rows, const struct row *row, const char *name);

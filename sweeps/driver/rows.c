@@ -10,6 +10,7 @@
 #include <csv.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -285,14 +286,25 @@ struct reader {
 	struct problem *problem;
 	int failed;
 	size_t line; /* of the file, from 1 */
+	const char *name; /* of the column being read, or 0 */
 	u32 *column; /* of field i: enum column_id, or COL_VALID + 1 + index of an extra */
 };
 
+#define QUOTED 60 /* so much of a bad text is told */
+
 static void bad_row(struct reader *reader, const char *what, const char *word)
 {
+	char text[QUOTED + 4];
+	size_t i, n = strlen(word);
+
+	snprintf(text, sizeof(text), "%.*s%s", QUOTED, word, n > QUOTED ? "..." : "");
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127)
+			text[i] = '?';
 	if (!reader->failed)
-		problem(reader->problem, EXIT_INPUT, "%s:%zu: %s \"%s\"; mend or remove the line",
-			reader->rows->table.path, reader->line, what, word);
+		problem(reader->problem, EXIT_INPUT, "%s:%zu: %s%s%s%s \"%s\"; mend or remove the line",
+			reader->rows->table.path, reader->line, reader->name ? "column " : "",
+			reader->name ? reader->name : "", reader->name ? ": " : "", what, text);
 	reader->failed = 1;
 }
 
@@ -366,7 +378,7 @@ static void read_key(struct reader *reader, struct row *row, u32 key, const char
 	struct ts_error error;
 
 	if (*text && ts_value_parse(key, text, strlen(text), ts_field(&row->c, key), &error))
-		bad_row(reader, ts_keys[key].name, text);
+		bad_row(reader, "not a value of it:", text);
 }
 
 static void read_column(struct reader *reader, struct row *row, u32 column, const char *text)
@@ -399,8 +411,26 @@ static void read_column(struct reader *reader, struct row *row, u32 column, cons
 		read_word(reader, text, ts_twin_names, &word);
 		row->r.twin = word;
 		break;
-	case COL_VALID: snprintf(row->valid, sizeof(row->valid), "%s", text); break;
+	case COL_VALID:
+		if (strlen(text) >= sizeof(row->valid))
+			bad_row(reader, "longer than any list of reasons:", text);
+		snprintf(row->valid, sizeof(row->valid), "%s", text);
+		break;
 	}
+}
+
+/* Extra columns that are read as numbers later (judge.c). */
+static void check_extra(struct reader *reader, const char *name, const char *text)
+{
+	static const char *const numbers[] = { "f", "f_low", "f_high", NULL };
+	double value;
+	char *end;
+
+	if (!*text || word_index(numbers, name) < 0)
+		return;
+	value = strtod(text, &end);
+	if (*end || !isfinite(value))
+		bad_row(reader, "not a number:", text);
 }
 
 static void read_row(struct reader *reader, char *const *field, struct row *row,
@@ -412,34 +442,128 @@ static void read_row(struct reader *reader, char *const *field, struct row *row,
 	row->extra = extra;
 	ts_case_init(&row->c);
 	for (i = 0; i < reader->rows->table.columns; i++) {
-		if (reader->column[i] <= COL_VALID)
+		reader->name = reader->rows->table.header[i];
+		if (reader->column[i] <= COL_VALID) {
 			read_column(reader, row, reader->column[i], field[i]);
-		else
+		} else {
 			extra[reader->column[i] - COL_VALID - 1] = field[i];
+			check_extra(reader, reader->name, field[i]);
+		}
 	}
+	reader->name = NULL;
 }
 
-int rows_read(const char *path, struct rows *rows, struct problem *p)
+/* ---- rows that stand twice ---- */
+
+static u64 hash_text(u64 hash, const char *text)
 {
-	struct reader reader = { .rows = rows, .problem = p, .line = 1 };
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL; /* FNV-1a */
+	return (hash ^ 0xff) * 0x100000001b3ULL;
+}
+
+/* Same place in the same run, or, where rows have no such number, the same in every field. */
+static int is_same_row(const struct rows *rows, const struct row *a, char *const *fields_a,
+		       const struct row *b, char *const *fields_b)
+{
 	size_t i;
 
+	if (a->sequence || b->sequence)
+		return a->sequence == b->sequence && !strcmp(a->run, b->run) &&
+		       !strcmp(a->target, b->target);
+	for (i = 0; i < rows->table.columns; i++)
+		if (strcmp(fields_a[i], fields_b[i]))
+			return 0;
+	return 1;
+}
+
+static u64 hash_row(const struct rows *rows, const struct row *row, char *const *fields)
+{
+	u64 hash = hash_text(0xcbf29ce484222325ULL, row->run) ^ row->sequence * 0x9e3779b97f4a7c15ULL;
+	size_t i;
+
+	for (i = 0; !row->sequence && i < rows->table.columns; i++)
+		hash = hash_text(hash, fields[i]);
+	return hash ^ hash >> 29;
+}
+
+/* Rows seen so far, by hash; places hold the number of a row + 1. */
+struct seen {
+	size_t *place, mask;
+};
+
+/* Index + 1 of the same row before this one, or 0; this one is remembered then. line[]: of each row. */
+static size_t find_same(struct seen *seen, const struct rows *rows, const size_t *line, size_t index)
+{
+	char **const *fields = rows->table.line;
+	const struct row *row = &rows->row[index];
+	size_t at = hash_row(rows, row, fields[line[index]]) & seen->mask;
+
+	for (; seen->place[at]; at = (at + 1) & seen->mask) {
+		size_t other = seen->place[at] - 1;
+
+		if (is_same_row(rows, row, fields[line[index]], &rows->row[other], fields[line[other]]))
+			return other + 1;
+	}
+	seen->place[at] = index + 1;
+	return 0;
+}
+
+/* Reads all lines of the table; bad ones end it, or are left out when only_good. */
+static void read_rows(struct reader *reader, int only_good)
+{
+	struct rows *rows = reader->rows;
+	size_t *line = xcalloc(rows->table.lines, sizeof(*line)), i, same;
+	struct seen seen = { NULL, 1 };
+	char number[32];
+
+	while (seen.mask <= 2 * rows->table.lines)
+		seen.mask = 2 * seen.mask + 1;
+	seen.place = xcalloc(seen.mask + 1, sizeof(size_t));
+	for (i = 0; i < rows->table.lines && !reader->failed; i++) {
+		struct row *row = &rows->row[rows->count];
+
+		memset(row, 0, sizeof(*row));
+		line[rows->count] = i;
+		reader->line = rows->table.number[i];
+		read_row(reader, rows->table.line[i], row, rows->extra_texts + i * rows->extras);
+		same = reader->failed ? 0 : find_same(&seen, rows, line, rows->count);
+		if (same) {
+			snprintf(number, sizeof(number), "%zu", rows->table.number[line[same - 1]]);
+			bad_row(reader, "the same row as in line", number);
+		}
+		if (!reader->failed) {
+			rows->count++;
+		} else if (only_good) {
+			csv_table_leave_out(&rows->table, reader->problem->text);
+			reader->failed = 0;
+			reader->name = NULL;
+		}
+	}
+	free(seen.place);
+	free(line);
+}
+
+int rows_read_good(const char *path, int only_good, struct rows *rows, struct problem *p)
+{
+	struct reader reader = { .rows = rows, .problem = p, .line = 1 };
+
 	memset(rows, 0, sizeof(*rows));
-	if (csv_table_read(path, &rows->table, p))
+	if (only_good ? csv_table_read_good(path, &rows->table, p) : csv_table_read(path, &rows->table, p))
 		return -EINVAL;
 	read_header(&reader);
-	rows->count = rows->table.lines;
-	rows->row = xcalloc(rows->count, sizeof(*rows->row));
-	rows->extra_texts = xcalloc(rows->count * rows->extras, sizeof(char *));
-	for (i = 0; i < rows->count && !reader.failed; i++) {
-		reader.line = rows->table.number[i];
-		read_row(&reader, rows->table.line[i], &rows->row[i],
-			 rows->extra_texts + i * rows->extras);
-	}
+	rows->row = xcalloc(rows->table.lines, sizeof(*rows->row));
+	rows->extra_texts = xcalloc(rows->table.lines * rows->extras, sizeof(char *));
+	read_rows(&reader, only_good);
 	free(reader.column);
 	if (reader.failed)
 		rows_free(rows);
 	return reader.failed ? -EINVAL : 0;
+}
+
+int rows_read(const char *path, struct rows *rows, struct problem *p)
+{
+	return rows_read_good(path, 0, rows, p);
 }
 
 void rows_free(struct rows *rows)

@@ -7,6 +7,7 @@
  */
 #include "table.h"
 
+#include "cell_text.h"
 #include "command.h"
 #include "published.h"
 #include "reach.h"
@@ -18,143 +19,6 @@
 #include <string.h>
 
 #define BLOCK 5 /* cells side by side in the table of every op: fits 100 columns */
-
-/* What a phase's numbers are, for headings. */
-static const struct {
-	const char *what;
-} phases[TS_PHASES] = {
-	[TS_REFILL] = { "leaves refilled in one iteration (accessed bits that came back)" },
-	[TS_RETOUCH] = { "TSC cycles of one pass over the working set after the flush" },
-	[TS_BOTH] = { "TSC cycles of an iteration: flush and touches" },
-	[TS_OP] = { "TSC cycles of an iteration: the flush alone" },
-	[TS_ACCESS] = { "TSC cycles of an iteration: the touches alone" },
-};
-
-/* ---- texts ---- */
-
-/* A median: whole, or with one digit behind the point; "-" when not measured. */
-static const char *number_text(char *text, size_t size, double value)
-{
-	if (isnan(value))
-		snprintf(text, size, "-");
-	else
-		snprintf(text, size, value == floor(value) ? "%.0f" : "%.1f", value);
-	return text;
-}
-
-/* "50 x 4k", "25 x 4k + 8 x 2m", "1 x 2m, 50 touches", and what is not standard. */
-static char *set_text(const struct ts_case *c)
-{
-	struct ts_case standard;
-	char *text = xasprintf("%llu x %s", c->leaves, ts_page_names[c->guest]), *next, value[64];
-	static const u8 told[] = { TS_KEY_GLOBAL, TS_KEY_PCID, TS_KEY_CODE, TS_KEY_OFFSET, TS_KEY_FRAMES,
-				   TS_KEY_ORDER, TS_KEY_ACCESS };
-	struct ts_text out;
-	size_t i;
-
-	ts_case_init(&standard);
-	if (c->mix) {
-		next = xasprintf("%s + %llu x %s", text, ts_mix_leaves(c->mix),
-				 ts_page_names[ts_mix_page(c->mix)]);
-		free(text);
-		text = next;
-	}
-	if (c->touches != c->leaves) {
-		next = xasprintf("%s, %llu touches", text, c->touches);
-		free(text);
-		text = next;
-	}
-	for (i = 0; i < TS_COUNT(told); i++) {
-		u32 key = told[i];
-
-		if (ts_value(c, key) == ts_value(&standard, key))
-			continue;
-		ts_text_init(&out, value, sizeof(value));
-		ts_value_print(&out, key, ts_value(c, key));
-		next = xasprintf("%s, %s%s%s", text,
-				 ts_keys[key].kind == TS_KIND_WORD ? "" : ts_keys[key].name,
-				 ts_keys[key].kind == TS_KIND_WORD ? "" : "=", value);
-		free(text);
-		text = next;
-	}
-	return text;
-}
-
-/* "invlpg far", "cr3", "invlpg in-set x8" */
-static char *op_text(const struct outcome *outcome)
-{
-	const struct ts_case *c = &outcome->row[0]->c;
-	char at[32] = "", count[32] = "";
-	struct ts_text out;
-
-	if (c->at != TS_AT_NONE) {
-		ts_text_init(&out, at, sizeof(at));
-		ts_put(&out, " ");
-		ts_value_print(&out, TS_KEY_AT, c->at);
-	}
-	if (c->count != 1)
-		snprintf(count, sizeof(count), " x%llu", c->count);
-	return xasprintf("%s%s%s", ts_ops[c->op].name, at, count);
-}
-
-/* A value with its marks: ! not valid, ~ repeats differ; both sets of a mix as "1|0". */
-static void value_text(char *text, size_t size, const struct outcome *outcome)
-{
-	char one[32], two[32];
-
-	if (!outcome) {
-		snprintf(text, size, "-");
-		return;
-	}
-	number_text(one, sizeof(one), outcome_value(outcome));
-	two[0] = '\0';
-	if (!isnan(outcome->mix_refills))
-		number_text(two, sizeof(two), outcome->mix_refills);
-	snprintf(text, size, "%s%s%s%s%s", one, *two ? "|" : "", two,
-		 outcome->repeats_differ ? "~" : "", strcmp(outcome->valid, "ok") ? "!" : "");
-}
-
-static void f_text(char *text, size_t size, const struct cell *cell)
-{
-	const struct interval *f = &cell->f;
-	const char *mark = strcmp(cell->valid, "ok") ? "!" : "";
-
-	if (isnan(f->value))
-		snprintf(text, size, "-");
-	else if (f->low == f->high)
-		snprintf(text, size, "%.2f%s", fabs(f->value) < 0.005 ? 0 : f->value, mark);
-	else
-		snprintf(text, size, "%.2f%s (%.2f to %.2f)", f->value, mark, f->low, f->high);
-}
-
-/* ---- selection ---- */
-
-static int has_phase(const struct cells *cells, u64 phase)
-{
-	size_t i, j;
-
-	for (i = 0; i < cells->count; i++)
-		for (j = 0; cells->cell[i].key->c.phase == phase && j < cells->cell[i].outcomes; j++)
-			if (!isnan(outcome_value(&cells->cell[i].outcome[j])))
-				return 1;
-	return 0;
-}
-
-/* The emulator's own speed would only look like a result. */
-static int is_emulated(const struct cell *cell)
-{
-	return cell->outcome[0].n && row_has_reason(cell->outcome[0].row[0], "emulated-cpu");
-}
-
-static int shows_phase(const struct cells *cells, u64 phase)
-{
-	size_t i;
-
-	for (i = 0; i < cells->count; i++)
-		if (cells->cell[i].key->c.phase == phase && !is_emulated(&cells->cell[i]))
-			return has_phase(cells, phase);
-	return 0;
-}
 
 /* ---- the table of 2016 ---- */
 
@@ -200,14 +64,14 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
 {
 	char none[64], selective[64], full[64], f[64], host[32];
-	char *set = set_text(&cell->key->c);
-	char *by = cell->selective ? op_text(cell->selective) : xstrdup("-");
-	char *against = cell->full ? op_text(cell->full) : xstrdup("-");
+	char *set = text_set(&cell->key->c);
+	char *by = cell->selective ? text_op(cell->selective) : xstrdup("-");
+	char *against = cell->full ? text_op(cell->full) : xstrdup("-");
 
-	value_text(none, sizeof(none), cell->none);
-	value_text(selective, sizeof(selective), cell->selective);
-	value_text(full, sizeof(full), cell->full);
-	f_text(f, sizeof(f), cell);
+	text_value(none, sizeof(none), cell->none);
+	text_value(selective, sizeof(selective), cell->selective);
+	text_value(full, sizeof(full), cell->full);
+	text_f(f, sizeof(f), cell);
 	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", row_host_text(host, sizeof(host), cell->key),
 		ts_page_names[cell->key->c.guest], set, none, selective, full, f);
 	if (published)
@@ -237,40 +101,27 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 
 /* ---- every op ---- */
 
-static const struct outcome *same_op(const struct cell *cell, const struct outcome *like)
-{
-	const struct ts_case *a = &like->row[0]->c, *b;
-	size_t i;
-
-	for (i = 0; i < cell->outcomes; i++) {
-		b = &cell->outcome[i].row[0]->c;
-		if (a->op == b->op && a->at == b->at && a->count == b->count)
-			return &cell->outcome[i];
-	}
-	return NULL;
-}
-
 /* Is like the first of its op in cells [first, last)? Then its line is still to be printed. */
 static int is_first(struct cell *const *cell, size_t at, const struct outcome *like)
 {
 	size_t i;
 
 	for (i = 0; i < at; i++)
-		if (same_op(cell[i], like))
+		if (cell_same_op(cell[i], like))
 			return 0;
 	return 1;
 }
 
 static void print_op_line(FILE *out, struct cell *const *cell, size_t n, const struct outcome *like)
 {
-	char *name = op_text(like), text[64];
+	char *name = text_op(like), text[64];
 	size_t i;
 
 	fprintf(out, "%-22s", name);
 	for (i = 0; i < n; i++) {
-		const struct outcome *outcome = same_op(cell[i], like);
+		const struct outcome *outcome = cell_same_op(cell[i], like);
 
-		value_text(text, sizeof(text), outcome);
+		text_value(text, sizeof(text), outcome);
 		fprintf(out, " %15s", outcome ? text : "");
 	}
 	fprintf(out, "\n");
@@ -348,7 +199,7 @@ static const struct cell *with_phase(const struct cells *cells, const struct cel
 
 static double value_in(const struct cell *cell, const struct outcome *like)
 {
-	const struct outcome *outcome = cell ? same_op(cell, like) : NULL;
+	const struct outcome *outcome = cell ? cell_same_op(cell, like) : NULL;
 
 	return outcome ? outcome->cycles : NAN;
 }
@@ -357,9 +208,9 @@ static void print_loop_line(FILE *out, const char *name, double both, double op,
 {
 	char text[4][32];
 
-	fprintf(out, "%-40s %10s %10s %10s %10s\n", name, number_text(text[0], 32, round(both)),
-		number_text(text[1], 32, round(op)), number_text(text[2], 32, round(access)),
-		number_text(text[3], 32, round(both - op - access)));
+	fprintf(out, "%-40s %10s %10s %10s %10s\n", name, text_number(text[0], 32, round(both)),
+		text_number(text[1], 32, round(op)), text_number(text[2], 32, round(access)),
+		text_number(text[3], 32, round(both - op - access)));
 }
 
 static void print_published_loops(FILE *out, const struct csv_table *cycles)
@@ -395,12 +246,12 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 	for (i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cell[i], *access;
 
-		if (cell->key->c.phase != TS_BOTH || is_emulated(cell))
+		if (cell->key->c.phase != TS_BOTH || cell_is_emulated(cell))
 			continue;
 		access = with_phase(cells, cell, TS_ACCESS);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
-			char *set = set_text(&cell->key->c), *op = op_text(o);
+			char *set = text_set(&cell->key->c), *op = text_op(o);
 			char *name = xasprintf("%s: %s", set, op);
 
 			print_loop_line(out, name, o->cycles, value_in(with_phase(cells, cell, TS_OP), o),
@@ -476,7 +327,7 @@ static void print_legend(FILE *out, const struct cells *cells)
 		inferred |= !strcmp(cells->cell[i].key->host_how, "inferred");
 		for (j = 0; j < cells->cell[i].outcomes; j++) {
 			differ |= cells->cell[i].outcome[j].repeats_differ;
-			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok") && !is_emulated(&cells->cell[i]);
+			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok") && !cell_is_emulated(&cells->cell[i]);
 		}
 	}
 	line = xasprintf("F: 0, the selective flush dropped what it names and no more; 1, as much as a full "
@@ -516,18 +367,6 @@ static void print_verdicts(FILE *out, const struct cells *cells, u64 phase)
 	}
 }
 
-/* The cells that are no part of a reach curve; they stay those of `cells`, only the list is freed. */
-static struct cells without_reach(const struct cells *cells, const struct reach *reach)
-{
-	struct cells rest = { xcalloc(cells->count, sizeof(*rest.cell)), 0 };
-	size_t i;
-
-	for (i = 0; i < cells->count; i++)
-		if (!reach_owns(reach, &cells->cell[i]))
-			rest.cell[rest.count++] = cells->cell[i];
-	return rest;
-}
-
 /* Everything about flushes; returns the phase that the verdict is about, TS_PHASES if there is none. */
 static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells *cells,
 			 const struct published *published)
@@ -535,14 +374,14 @@ static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells 
 	u64 phase, shown = TS_PHASES;
 
 	for (phase = 0; phase <= TS_RETOUCH; phase++) {
-		if (!shows_phase(cells, phase))
+		if (!cells_show_phase(cells, phase))
 			continue;
-		fprintf(out, "\n%s: %s, medians\n", ts_phase_names[phase], phases[phase].what);
+		fprintf(out, "\n%s: %s, medians\n", ts_phase_names[phase], text_phase(phase));
 		print_fracture(out, cells, phase, published);
 		print_ops(out, cells, phase);
 		shown = shown == TS_PHASES ? phase : shown;
 	}
-	if (shows_phase(cells, TS_BOTH))
+	if (cells_show_phase(cells, TS_BOTH))
 		print_loops(out, cells, published);
 	if (published)
 		print_all_published(out, &published->misses);
@@ -566,7 +405,7 @@ static void print_run(FILE *out, const struct rows *rows, const struct published
 	}
 	cells_build(rows, &cells);
 	reach_build(&cells, &reach);
-	rest = without_reach(&cells, &reach);
+	rest = reach_rest(&cells, &reach);
 	fprintf(out, "%s: target %s, %s\n", rows->row[0].run, rows->row[0].target, rows->row[0].cpu);
 	reach_print(out, &reach);
 	if (rest.count)
@@ -599,7 +438,7 @@ static json_t *json_number(double value)
 
 static json_t *json_outcome(const struct outcome *o)
 {
-	char *name = op_text(o);
+	char *name = text_op(o);
 	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s}", "op", name, "class",
 				 ts_class_names[o->row[0]->class], "must",
 				 (json_int_t)ts_must(&o->row[0]->c, 0), "refills",
@@ -614,9 +453,9 @@ static json_t *json_outcome(const struct outcome *o)
 static json_t *json_cell(const struct cell *cell)
 {
 	json_t *outcomes = json_array();
-	char *set = set_text(&cell->key->c);
-	char *selective = cell->selective ? op_text(cell->selective) : NULL;
-	char *full = cell->full ? op_text(cell->full) : NULL;
+	char *set = text_set(&cell->key->c);
+	char *selective = cell->selective ? text_op(cell->selective) : NULL;
+	char *full = cell->full ? text_op(cell->full) : NULL;
 	json_t *json;
 	size_t i;
 
