@@ -54,15 +54,41 @@ static int in_cell(const struct cell *cell, const struct row *row)
 	       !strcmp(cell->key->target, row->target) && !strcmp(cell->key->run, row->run);
 }
 
-static struct cell *find_cell(struct cells *cells, const struct row *row)
-{
-	struct cell *cell;
-	size_t i;
+/* Which cells there are, by hash; places hold the index of a cell + 1. Never more than half full. */
+struct cell_index {
+	size_t *place, mask;
+};
 
-	for (i = 0; i < cells->count; i++)
-		if (in_cell(&cells->cell[i], row))
-			return &cells->cell[i];
-	cells->cell = xrealloc(cells->cell, (cells->count + 1) * sizeof(*cell));
+static u64 hash_bytes(u64 hash, const void *bytes, size_t n)
+{
+	const unsigned char *at = bytes;
+
+	while (n--)
+		hash = (hash ^ *at++) * 0x100000001b3ULL; /* FNV-1a */
+	return hash;
+}
+
+static u64 hash_cell(const struct row *row)
+{
+	struct ts_case c = cell_key(row);
+	u64 hash = hash_bytes(0xcbf29ce484222325ULL, &c, sizeof(c));
+
+	hash = hash_bytes(hash, row->host, strlen(row->host));
+	hash = hash_bytes(hash, row->run, strlen(row->run));
+	return hash ^ hash >> 32;
+}
+
+static struct cell *find_cell(struct cells *cells, struct cell_index *index, const struct row *row)
+{
+	size_t at = hash_cell(row) & index->mask;
+	struct cell *cell;
+
+	for (; index->place[at]; at = (at + 1) & index->mask)
+		if (in_cell(&cells->cell[index->place[at] - 1], row))
+			return &cells->cell[index->place[at] - 1];
+	index->place[at] = cells->count + 1;
+	if (!(cells->count & (cells->count - 1))) /* full: its room is a power of two */
+		cells->cell = xrealloc(cells->cell, (cells->count ? 2 * cells->count : 1) * sizeof(*cell));
 	cell = &cells->cell[cells->count++];
 	memset(cell, 0, sizeof(*cell));
 	cell->key = row;
@@ -88,7 +114,8 @@ static struct outcome *find_outcome(struct cell *cell, const struct row *row)
 
 static void add_row(struct outcome *outcome, const struct row *row)
 {
-	outcome->row = xrealloc(outcome->row, (outcome->n + 1) * sizeof(*outcome->row));
+	if (!(outcome->n & (outcome->n - 1))) /* full: its room is a power of two */
+		outcome->row = xrealloc(outcome->row, (outcome->n ? 2 * outcome->n : 1) * sizeof(*outcome->row));
 	outcome->row[outcome->n++] = row;
 }
 
@@ -142,7 +169,8 @@ static void sum_up(struct outcome *outcome)
 	outcome->cycles = median_of(outcome, has_cycles, get_cycles, NULL);
 	strcpy(outcome->valid, "ok");
 	for (i = 0; i < outcome->n; i++)
-		merge_reasons(outcome->valid, sizeof(outcome->valid), outcome->row[i]->valid);
+		if (!i || strcmp(outcome->row[i]->valid, outcome->row[i - 1]->valid))
+			merge_reasons(outcome->valid, sizeof(outcome->valid), outcome->row[i]->valid);
 }
 
 double outcome_value(const struct outcome *outcome)
@@ -219,27 +247,39 @@ static void pick(struct cell *cell)
 
 /* ---- F ---- */
 
-static const struct row *of_repeat(const struct outcome *outcome, u64 repeat)
+static int compare_repeats(const void *a, const void *b)
 {
-	size_t i;
+	u64 x = (*(const struct row *const *)a)->c.repeat, y = (*(const struct row *const *)b)->c.repeat;
 
-	for (i = 0; i < outcome->n; i++)
-		if (outcome->row[i]->c.repeat == repeat)
-			return outcome->row[i];
-	return NULL;
+	return (x > y) - (x < y);
+}
+
+/* The rows of an outcome in order of repeat; the caller frees. */
+static const struct row **by_repeat(const struct outcome *outcome)
+{
+	const struct row **row = xcalloc(outcome->n, sizeof(*row));
+
+	memcpy(row, outcome->row, outcome->n * sizeof(*row));
+	qsort(row, outcome->n, sizeof(*row), compare_repeats);
+	return row;
+}
+
+static const struct row *of_repeat(const struct row *const *row, size_t n, u64 repeat)
+{
+	const struct row like = { .c.repeat = repeat }, *key = &like;
+	const struct row *const *found = bsearch(&key, row, n, sizeof(*row), compare_repeats);
+
+	return found ? *found : NULL;
 }
 
 /*
  * F of one repeat. Refills: (selective - must) / (full - must), must being what the selective flush has to
  * drop by itself; cycles: against the control, since a pass costs something without any flush.
  */
-static double f_of_repeat(const struct cell *cell, u64 repeat)
+static double f_of_repeat(const struct cell *cell, const struct row *none, const struct row *selective,
+			  const struct row *full)
 {
-	const struct row *none = of_repeat(cell->none, repeat);
-	const struct row *selective = of_repeat(cell->selective, repeat);
-	const struct row *full = of_repeat(cell->full, repeat);
-
-	if (!none || !selective || !full)
+	if (!none || !full)
 		return NAN;
 	if (cell->key->c.phase == TS_REFILL)
 		return none->r.has_refills && selective->r.has_refills && full->r.has_refills ?
@@ -261,6 +301,7 @@ static double bound(const struct rows *rows, const struct row *row, const char *
 
 static void find_f(const struct rows *rows, struct cell *cell)
 {
+	const struct row **none, **full;
 	size_t i, n = 0;
 	double *values, f, low, high;
 
@@ -268,10 +309,14 @@ static void find_f(const struct rows *rows, struct cell *cell)
 	if (!cell->none || !cell->selective || !cell->full)
 		return;
 	values = xcalloc(cell->selective->n, sizeof(double));
+	none = by_repeat(cell->none);
+	full = by_repeat(cell->full);
 	for (i = 0; i < cell->selective->n; i++) {
 		const struct row *row = cell->selective->row[i];
 
-		f = row_has_reason(row, "no-contrast") ? NAN : f_of_repeat(cell, row->c.repeat);
+		f = row_has_reason(row, "no-contrast") ? NAN :
+			f_of_repeat(cell, of_repeat(none, cell->none->n, row->c.repeat), row,
+				    of_repeat(full, cell->full->n, row->c.repeat));
 		if (isnan(f))
 			continue;
 		low = bound(rows, row, "f_low", f);
@@ -282,6 +327,8 @@ static void find_f(const struct rows *rows, struct cell *cell)
 	}
 	if (n)
 		cell->f.value = statistics_median(values, n);
+	free(none);
+	free(full);
 	free(values);
 }
 
@@ -321,11 +368,19 @@ static void judge_cell(const struct rows *rows, struct cell *cell)
 
 void cells_build(const struct rows *rows, struct cells *cells)
 {
+	struct cell_index index = { NULL, 1 };
 	size_t i;
 
 	memset(cells, 0, sizeof(*cells));
-	for (i = 0; i < rows->count; i++)
-		add_row(find_outcome(find_cell(cells, &rows->row[i]), &rows->row[i]), &rows->row[i]);
+	while (index.mask <= 2 * rows->count)
+		index.mask = 2 * index.mask + 1;
+	index.place = xcalloc(index.mask + 1, sizeof(size_t));
+	for (i = 0; i < rows->count; i++) {
+		struct cell *cell = find_cell(cells, &index, &rows->row[i]);
+
+		add_row(find_outcome(cell, &rows->row[i]), &rows->row[i]);
+	}
+	free(index.place);
 	for (i = 0; i < cells->count; i++)
 		judge_cell(rows, &cells->cell[i]);
 }

@@ -5,10 +5,13 @@
 #include "types.h"
 #include "util.h"
 
+#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 /* First value of a key in /proc/cpuinfo; caller frees; 0 if there is none. */
 static char *cpuinfo(const char *text, const char *key)
@@ -51,6 +54,37 @@ static void add_text(json_t *object, const char *key, char *text)
 	free(text);
 }
 
+#define TSC_SECONDS 0.02 /* the clock's own error is below a millionth of it */
+
+/* TSC ticks a second, against the kernel's clock; where cycles become shares of a second. */
+static double measure_tsc_hz(void)
+{
+	struct timespec start, now;
+	double seconds;
+	u64 ticks;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &start);
+	ticks = __rdtsc();
+	do {
+		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+		seconds = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
+	} while (seconds < TSC_SECONDS);
+	return (__rdtsc() - ticks) / seconds;
+}
+
+/* Twelve letters of CPUID.40000000H, where a hypervisor says who it is: KVMKVMKVM, TCGTCGTCGTCG. */
+static void add_hypervisor_name(json_t *cpu)
+{
+	unsigned int name[4] = { 0 }, unused;
+	char *text = (char *)name, *at;
+
+	__cpuid(0x40000000, unused, name[0], name[1], name[2]);
+	for (at = text; *at >= ' ' && *at <= '~';)
+		at++;
+	if (at > text && !*at)
+		json_object_set_new(cpu, "hypervisor_name", json_string(text));
+}
+
 static void add_cpu(json_t *machine)
 {
 	static const struct {
@@ -68,6 +102,9 @@ static void add_cpu(json_t *machine)
 	free(text);
 	json_object_set_new(cpu, "hypervisor", json_boolean(machine_is_guest()));
 	json_object_set_new(cpu, "online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+	if (machine_is_guest())
+		add_hypervisor_name(cpu);
+	json_object_set_new(cpu, "tsc_hz", json_real(measure_tsc_hz()));
 	json_object_set_new(machine, "cpu", cpu);
 }
 

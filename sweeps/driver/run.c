@@ -586,10 +586,36 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 	return 0;
 }
 
+/*
+ * The command that makes such a run again, for run.json and reports: plan, target and what changes rows, with the
+ * target named that was chosen. A plan file by its name alone: where it lay is nobody's business.
+ */
+static char *command_text(const struct request *request, const struct target_ops *ops)
+{
+	const char *slash = request->plan ? strrchr(request->plan, '/') : NULL;
+	char *text = xasprintf("tlbscope run %s%s --on %s", slash ? "." : "",
+			       slash ?: request->plan ?: "fracture", ops->name), *next;
+	int i;
+
+	for (i = 0; i < request->overrides; i++) {
+		next = xasprintf("%s --%s %s", text, request->override[i].key, request->override[i].list);
+		free(text);
+		text = next;
+	}
+	next = xasprintf("%s%s%s%s", text, request->options.cpu ? " --cpu " : "", request->options.cpu ?: "",
+			 request->options.fresh_boot ? " --fresh-boot" : "");
+	free(text);
+	if (!request->options.memory)
+		return next;
+	text = xasprintf("%s --memory %lluM", next, request->options.memory >> 20);
+	free(next);
+	return text;
+}
+
 static int start_new(struct run *run, const struct request *request, struct problem *p)
 {
 	const struct target_ops *ops;
-	char *dir;
+	char *dir, *command;
 	int result = plan_load(request->plan ?: "fracture", &run->plan, p) ?: apply_overrides(run, request, p);
 
 	if (result)
@@ -607,6 +633,9 @@ static int start_new(struct run *run, const struct request *request, struct prob
 		return result;
 	run->target = (struct target){ .ops = ops, .options = &request->options, .plan = &run->plan,
 				       .log = run->record.log };
+	command = command_text(request, ops);
+	json_object_set_new(run->record.json, "command", json_string(command));
+	free(command);
 	return describe_start(run, p) ?: run_plan(run, NULL, p);
 }
 
