@@ -3,8 +3,8 @@
 # being the share of caches and timer. Both axes are logarithmic, since a first level costs a few
 # cycles and a walk a hundred. Light bands are cliffs over the packed curve, with their range and
 # rise; a doubtful one is lighter and has a question mark. Thin bars reach from quartile to quartile
-# of the repeats. Set by tlbscope plot: data (blocks: cliffs, then the curves), base (picture
-# without ending), heading, unit. Markers, dashes and lightness all differ, so that the curves can
+# of the repeats. Set by tlbscope: data (blocks: cliffs, then the curves), base (picture without
+# ending), heading, note (samples), stamp (see fracture.gp), unit. Markers, dashes and lightness all differ, so that the curves can
 # be told apart in a greyscale print and where they coincide.
 
 set encoding utf8
@@ -49,10 +49,13 @@ set mytics 1
 set xlabel 'lines touched'
 set ylabel unit
 set errorbars 0
-set label 1 heading at graph 0, screen 0.955 left font ',13'
-set key at screen 0.085, screen 0.925 left top Left reverse horizontal maxcols 4 \
+set label 1 heading at graph 0, screen 0.965 left font ',13' noenhanced
+set label 2 note at graph 0, screen 0.928 left font ',10' tc rgb '#505050' noenhanced
+set style textbox 2 opaque border lc rgb '#8a1c1c' fillcolor rgb '#fff1c2' margins 1,1.4
+if (strlen(stamp)) { set label 3 ' ' . stamp . ' ' at graph 1, screen 0.965 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
+set key at screen 0.085, screen 0.905 left top Left reverse horizontal maxcols 4 \
 	samplen 4 width -1 font ',11'
-set tmargin at screen 0.905 - 0.0325 * ceil(curves / 2.0) # below the legend
+set tmargin at screen 0.885 - 0.0325 * ceil(curves / 2.0) # below the legend
 set bmargin at screen 0.13
 set lmargin 9
 set rmargin 2

@@ -2,10 +2,12 @@
 /* What the commands have in common. */
 #include "command.h"
 
+#include "row.h"
 #include "util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 int report(const struct problem *problem)
@@ -31,4 +33,32 @@ char *rows_path(const char *run)
 	if (!stat(run, &info) && S_ISDIR(info.st_mode))
 		return xasprintf("%s/rows.csv", run);
 	return xstrdup(run);
+}
+
+char *run_dir(const char *run)
+{
+	struct stat info;
+	char *dir = xstrdup(run), *slash;
+
+	if (!stat(run, &info) && S_ISDIR(info.st_mode))
+		return dir;
+	slash = strrchr(dir, '/');
+	if (!slash) {
+		free(dir);
+		return xstrdup(".");
+	}
+	slash[slash == dir] = '\0';
+	return dir;
+}
+
+int run_rows(const char *run, int only_good, struct rows *rows, struct problem *p)
+{
+	char *path = rows_path(run);
+	int result = rows_read_good(path, only_good, rows, p);
+
+	if (!result && rows->table.left_out)
+		fprintf(stderr, "tlbscope: %zu rows left out; the first: %s\n", rows->table.left_out,
+			rows->table.left_out_why);
+	free(path);
+	return result;
 }

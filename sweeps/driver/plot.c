@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * tlbscope plot: pictures of a run, drawn by gnuplot from plots/NAME.gp. This program only writes the numbers that a
- * script needs into a table beside the picture, so that everyone can redraw it.
- */
+/* tlbscope plot: the pictures of a run, into its directory. */
 #include "command.h"
-#include "judge.h"
-#include "reach.h"
+#include "environment.h"
+#include "figures.h"
 #include "util.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct plot_request {
 	const char *run;
+	int only_good;
 };
 
 static error_t parse_plot(int key, char *arg, struct argp_state *state)
@@ -25,6 +17,9 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 	struct plot_request *request = state->input;
 
 	switch (key) {
+	case OPT_SKIP_BAD_ROWS:
+		request->only_good = 1;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (request->run)
 			argp_error(state, "one run at a time");
@@ -36,356 +31,59 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static double value_of(const struct outcome *outcome)
+/* Draws all pictures of the rows and names them. */
+static int plot(const char *run, const struct rows *rows, struct problem *p)
 {
-	return outcome ? outcome_value(outcome) : NAN;
-}
-
-/* One cell: what stands below it, three bars as shares of per, their labels, F. */
-static void write_cell(FILE *out, const struct cell *cell, double per)
-{
-	const struct outcome *parts[] = { cell->none, cell->selective, cell->full };
-	const struct ts_case *c = &cell->key->c;
-	const char *reason = strrchr(cell->valid, '+');
-	char f[256], host[32];
+	struct figures_from from = { .rows = rows };
+	char *dir = run_dir(run), *prefix = xasprintf("%s/", dir);
+	json_t *json = environment_load(dir);
+	struct published published;
+	struct figures figures = { 0 };
+	struct cells cells;
+	struct reach reach;
 	size_t i;
+	int result = published_read(&published, p);
 
-	reason = reason ? reason + 1 : cell->valid;
-	if (isnan(cell->f.value))
-		snprintf(f, sizeof(f), "no F: %s", reason);
-	else
-		snprintf(f, sizeof(f), "F = %.2f%s%s", fabs(cell->f.value) < 0.005 ? 0 : cell->f.value,
-			 strcmp(cell->valid, "ok") ? ", not valid: " : "",
-			 strcmp(cell->valid, "ok") ? reason : "");
-	fprintf(out, "\"guest %s%s\\nhost %s\\n%llu %s\"", ts_page_names[c->guest],
-		c->global ? " global" : c->pcid ? " pcid" : "",
-		row_host_text(host, sizeof(host), cell->key),
-		c->touches == c->leaves ? c->leaves : c->touches,
-		c->touches == c->leaves ? "leaves" : "touches");
-	for (i = 0; i < 3; i++)
-		fprintf(out, " %.4f", value_of(parts[i]) / per);
-	for (i = 0; i < 3; i++)
-		fprintf(out, " \"%.*f\"", c->phase == TS_REFILL ? 0 : 1,
-			value_of(parts[i]) / (c->phase == TS_REFILL ? 1 : per));
-	fprintf(out, " \"%s\"\n", f);
-}
-
-/* Lines of all cells that have the three parts; returns how many. Refills: all leaves = 1; cycles: a touch. */
-static size_t write_cells(FILE *out, const struct cells *cells, u64 phase)
-{
-	size_t i, n = 0;
-
-	fprintf(out, "# below none selective full label_none label_selective label_full label_f; %s\n",
-		phase == TS_REFILL ? "bars: share of the leaves refilled; labels: leaves" :
-				     "TSC cycles a touch");
-	for (i = 0; i < cells->count; i++) {
-		const struct cell *cell = &cells->cell[i];
-		const struct ts_case *c = &cell->key->c;
-
-		if (c->phase != phase || c->mix || row_has_reason(cell->key, "emulated-cpu") ||
-		    !cell->none || !cell->selective || !cell->full)
-			continue;
-		write_cell(out, cell, phase == TS_REFILL ? c->leaves : c->touches);
-		n++;
+	if (!result) {
+		cells_build(rows, &cells);
+		reach_build(&cells, &reach);
+		from = (struct figures_from){ rows, &cells, &reach, &published, prefix,
+					      environment_stamp(rows, json) };
+		result = figures_draw(&from, &figures, p);
+		reach_free(&reach);
+		cells_free(&cells);
+		published_free(&published);
 	}
-	return n;
-}
-
-/* A text as gnuplot's '...', in which a quote is doubled; caller frees. */
-static char *gnuplot_text(const char *text)
-{
-	char *out = xcalloc(1, 2 * strlen(text) + 3), *to = out;
-
-	*to++ = '\'';
-	for (; *text; text++) {
-		if (*text == '\'')
-			*to++ = '\'';
-		*to++ = *text;
-	}
-	*to = '\'';
-	return out;
-}
-
-/* Runs gnuplot with variables set; 0 when it drew. */
-static int draw(const char *script, const char *data, const char *base, const char *title,
-		const char *unit, struct problem *p)
-{
-	char *texts[] = { gnuplot_text(data), gnuplot_text(base), gnuplot_text(title), gnuplot_text(unit) };
-	char *set = xasprintf("data=%s; base=%s; heading=%s; unit=%s", texts[0], texts[1], texts[2],
-			      texts[3]);
-	pid_t pid = fork();
-	size_t i;
-	int status;
-
-	for (i = 0; i < TS_COUNT(texts); i++)
-		free(texts[i]);
-
-	if (!pid) {
-		execlp("gnuplot", "gnuplot", "-e", set, script, (char *)NULL);
-		_exit(127);
-	}
-	free(set);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return problem(p, EXIT_FAILED, "gnuplot: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return problem(p, EXIT_FAILED, "gnuplot failed on %s with %s", script, data);
-	return 0;
-}
-
-/* Title of a picture; caller frees. */
-static char *heading(const struct rows *rows)
-{
-	int soft = !strcmp(rows->row[0].target, "tcg");
-	char *text = xasprintf("%s, target %s%s", rows->row[0].cpu, rows->row[0].target,
-			       soft ? ": a soft TLB, not hardware" : "");
-
-	return text;
-}
-
-static int plot_phase(const struct rows *rows, const struct cells *cells, u64 phase, const char *dir,
-		      size_t *drawn, struct problem *p)
-{
-	char *base = xasprintf("%s/fracture-%s", dir, ts_phase_names[phase]);
-	char *data = xasprintf("%s.dat", base), *script = data_path("plots/fracture.gp");
-	char *title = heading(rows);
-	FILE *out = fopen(data, "we");
-	size_t n = 0;
-	int result = 0;
-
-	if (!out) {
-		result = problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
-	} else {
-		n = write_cells(out, cells, phase);
-		fclose(out);
-	}
-	if (n)
-		result = draw(script, data, base, title,
-			      phase == TS_REFILL ? "share of the leaves that were refilled" :
-						   "TSC cycles a touch", p);
-	else if (!result)
-		unlink(data);
-	if (n && !result)
-		printf("%s.svg\n%s.png\n", base, base);
-	*drawn += n;
-	free(base);
-	free(data);
-	free(script);
-	free(title);
+	for (i = 0; i < figures.count; i++)
+		printf("%s.svg\n%s.png\n", figures.figure[i].base, figures.figure[i].base);
+	if (!result && !figures.count)
+		result = problem(p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
+				 "full flush, and no reach curve of a real CPU", run);
+	figures_free(&figures);
+	json_decref(json);
+	free(prefix);
+	free(dir);
 	return result;
-}
-
-/* ---- reach ---- */
-
-/* A cliff, or several of different curves that overlap. */
-struct band {
-	double from, to, least, most; /* rises */
-	int doubtful;		      /* all of them */
-};
-
-static int compare_bands(const void *a, const void *b)
-{
-	const struct band *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
-}
-
-static void merge_band(struct band *into, const struct band *band)
-{
-	into->to = fmax(into->to, band->to);
-	into->least = fmin(into->least, band->least);
-	into->most = fmax(into->most, band->most);
-	into->doubtful &= band->doubtful;
-}
-
-/* Cliffs of all curves but packed ones, as one where they overlap; returns how many. Caller frees. */
-static size_t find_bands(const struct reach_set *set, struct band **bands)
-{
-	struct cliff cliff[REACH_CLIFFS];
-	struct band *band = xcalloc(set->curves * REACH_CLIFFS, sizeof(*band));
-	size_t i, j, n = 0, kept = 0;
-
-	for (i = 0; i < set->curves; i++)
-		for (j = set->curve[i].packed ? 0 : reach_cliffs(&set->curve[i], cliff); j; j--)
-			band[n++] = (struct band){ cliff[j - 1].from, cliff[j - 1].to, cliff[j - 1].rise,
-						   cliff[j - 1].rise,
-						   cliff[j - 1].certainty == CLIFF_DOUBTFUL };
-	qsort(band, n, sizeof(*band), compare_bands);
-	for (i = 0; i < n; i++) {
-		if (kept && band[i].from < band[kept - 1].to)
-			merge_band(&band[kept - 1], &band[i]);
-		else
-			band[kept++] = band[i];
-	}
-	*bands = band;
-	return kept;
-}
-
-#define LABEL_OCTAVES 1.7 /* width of a band's label on the axis */
-#define LABEL_ROWS 3
-
-/* Lines of the bands; a label that would run into another goes a row lower. */
-static void write_bands(FILE *out, const struct reach_set *set)
-{
-	double end[LABEL_ROWS] = { 0 }, middle;
-	struct band *band;
-	size_t i, row, n = find_bands(set, &band);
-
-	fprintf(out, "# cliffs over packed: from to row_of_label label doubtful\nNaN NaN 0 \"\" 0\n");
-	for (i = 0; i < n; i++) {
-		middle = log2(band[i].from * band[i].to) / 2;
-		for (row = 0; row + 1 < LABEL_ROWS && middle < end[row];)
-			row++;
-		end[row] = middle + LABEL_OCTAVES;
-		fprintf(out, "%g %g %zu \"%g to %g%s\\n+%.0f", band[i].from, band[i].to, row, band[i].from,
-			band[i].to, band[i].doubtful ? " ?" : "", band[i].least);
-		if (round(band[i].least) != round(band[i].most))
-			fprintf(out, " to %.0f", band[i].most);
-		fprintf(out, " cycles\" %d\n", band[i].doubtful);
-	}
-	free(band);
-}
-
-/* A curve that was declined altogether is left out; returns whether there was one. */
-static int write_curve(FILE *out, const struct reach_curve *curve)
-{
-	size_t i, any = 0;
-
-	for (i = 0; i < curve->samples; i++)
-		any |= !isnan(curve->sample[i].cycles);
-	if (!any)
-		return 0;
-	fprintf(out, "\n\n\"%s%s\"\n# lines cycles lower_quartile upper_quartile net\n", curve->name,
-		curve->packed ? " (caches and timer)" : "");
-	for (i = 0; i < curve->samples; i++) {
-		const struct reach_sample *sample = &curve->sample[i];
-
-		if (isnan(sample->cycles))
-			fprintf(out, "%g NaN NaN NaN NaN\n", sample->lines);
-		else
-			fprintf(out, "%g %.3f %.3f %.3f %.3f\n", sample->lines, sample->cycles, sample->low,
-				sample->high, sample->net);
-	}
-	return 1;
-}
-
-/* Blocks for gnuplot's index: the cliffs, then the curves, packed ones first; counts those. */
-static int write_reach(const char *data, const struct reach_set *set, size_t *curves,
-		       struct problem *p)
-{
-	FILE *out = fopen(data, "we");
-	size_t i;
-
-	if (!out)
-		return problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
-	write_bands(out, set);
-	for (i = set->curves; i && set->curve[i - 1].packed; i--)
-		*curves += write_curve(out, &set->curve[i - 1]);
-	for (i = 0; i < set->curves && !set->curve[i].packed; i++)
-		*curves += write_curve(out, &set->curve[i]);
-	fclose(out);
-	return 0;
-}
-
-/* Draws one set; returns 1 when there was something to draw, else 0 or a negative errno. */
-static int draw_reach(const struct reach_set *set, const char *base, const char *cpu,
-		      struct problem *p)
-{
-	char *script = data_path("plots/reach.gp"), *data = xasprintf("%s.dat", base);
-	char *title = xasprintf("%s, host page %s", cpu, set->key->host);
-	size_t curves = 0;
-	int result = write_reach(data, set, &curves, p);
-
-	if (!result && curves)
-		result = draw(script, data, base, title, "TSC cycles a line", p);
-	else if (!result)
-		unlink(data);
-	if (!result && curves)
-		printf("%s.svg\n%s.png\n", base, base);
-	free(script);
-	free(data);
-	free(title);
-	return result ? result : curves > 0;
-}
-
-/* One picture for each host page; its name is that of the host page when there are several. */
-static int plot_reach(const struct rows *rows, const struct reach *reach, const char *dir,
-		      size_t *drawn, struct problem *p)
-{
-	char *cpu = heading(rows);
-	int result = 0;
-	size_t i;
-
-	for (i = 0; i < reach->count && result >= 0; i++) {
-		const struct reach_set *set = &reach->set[i];
-		char *base = xasprintf("%s/reach%s%s", dir, reach->count > 1 ? "-" : "",
-				       reach->count > 1 ? set->key->host : "");
-
-		result = set->emulated ? 0 : draw_reach(set, base, cpu, p);
-		*drawn += result > 0;
-		free(base);
-	}
-	free(cpu);
-	return result < 0 ? result : 0;
-}
-
-static char *run_dir(const char *run)
-{
-	struct stat info;
-	char *dir = xstrdup(run), *slash;
-
-	if (!stat(run, &info) && S_ISDIR(info.st_mode))
-		return dir;
-	slash = strrchr(dir, '/');
-	if (!slash) {
-		free(dir);
-		return xstrdup(".");
-	}
-	*slash = '\0';
-	return dir;
 }
 
 int command_plot(int argc, char **argv)
 {
-	const struct argp argp = { .parser = parse_plot, .args_doc = "RUN",
+	static const struct argp_option options[] = { OPTION_SKIP_BAD_ROWS, { 0 } };
+	const struct argp argp = { .options = options, .parser = parse_plot, .args_doc = "RUN",
 				   .doc = "Draws the pictures of a run into its directory (SVG and PNG)." };
 	struct plot_request request = { 0 };
 	struct problem p = { 0 };
-	struct cells cells;
-	struct reach reach;
 	struct rows rows;
-	char *path, *dir;
-	size_t drawn = 0;
-	u64 phase;
 	int result;
 
 	parse_options(&argp, argc, argv, &request);
-	path = rows_path(request.run);
-	result = rows_read(path, &rows, &p);
-	free(path);
+	result = run_rows(request.run, request.only_good, &rows, &p);
 	if (result)
 		return report(&p);
-	if (!rows.count) {
-		problem(&p, EXIT_INPUT, "%s: no rows in it yet: nothing to draw", request.run);
-		rows_free(&rows);
-		return report(&p);
-	}
-	dir = run_dir(request.run);
-	cells_build(&rows, &cells);
-	reach_build(&cells, &reach);
-	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
-		result = plot_phase(&rows, &cells, phase, dir, &drawn, &p);
-	if (!result)
-		result = plot_reach(&rows, &reach, dir, &drawn, &p);
-	if (!result && !drawn)
-		result = problem(&p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
-				 "full flush, and no reach curve of a real CPU", request.run);
-	reach_free(&reach);
-	cells_free(&cells);
+	if (rows.count)
+		result = plot(request.run, &rows, &p);
+	else
+		result = problem(&p, EXIT_INPUT, "%s: no rows in it yet: nothing to draw", request.run);
 	rows_free(&rows);
-	free(dir);
 	return result ? report(&p) : EXIT_DONE;
 }

@@ -513,7 +513,7 @@ json_t *table_json(const struct rows *rows, size_t n)
 struct table_request {
 	char **runs;
 	size_t count;
-	int json, published;
+	int json, published, only_good;
 };
 
 static error_t parse_table(int key, char *arg, struct argp_state *state)
@@ -526,6 +526,9 @@ static error_t parse_table(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		request->published = 1;
+		return 0;
+	case OPT_SKIP_BAD_ROWS:
+		request->only_good = 1;
 		return 0;
 	case ARGP_KEY_ARG:
 		request->runs = xrealloc(request->runs, (request->count + 1) * sizeof(char *));
@@ -565,6 +568,7 @@ int command_table(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "json", 'j', 0, 0, "JSON instead of text", 0 },
 		{ "published", 'p', 0, 0, "the figures of the 2016 thread beside the run's own", 0 },
+		OPTION_SKIP_BAD_ROWS,
 		{ 0 },
 	};
 	const struct argp argp = { .options = options, .parser = parse_table, .args_doc = "RUN...",
@@ -579,10 +583,7 @@ int command_table(int argc, char **argv)
 	parse_options(&argp, argc, argv, &request);
 	rows = xcalloc(request.count, sizeof(*rows));
 	for (i = 0; i < request.count && !result; i++) {
-		char *path = rows_path(request.runs[i]);
-
-		result = rows_read(path, &rows[i], &p);
-		free(path);
+		result = run_rows(request.runs[i], request.only_good, &rows[i], &p);
 	}
 	if (!result)
 		result = print_tables(&request, rows, &p);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What all pictures have in common: their data file, the call of gnuplot, the list. */
+#include "figures.h"
+
+#include "util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+FILE *figure_data(const struct figures_from *from, const char *name, char **base, struct problem *p)
+{
+	char *path;
+	FILE *out;
+
+	*base = xasprintf("%s%s", from->prefix, name);
+	path = xasprintf("%s.dat", *base);
+	out = fopen(path, "we");
+	if (!out)
+		problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
+	free(path);
+	return out;
+}
+
+/* A text as gnuplot's '...', in which a quote is doubled; caller frees. */
+static char *gnuplot_text(const char *text)
+{
+	char *out = xcalloc(1, 2 * strlen(text) + 3), *to = out;
+
+	*to++ = '\'';
+	for (; *text; text++) {
+		if (*text == '\'')
+			*to++ = '\'';
+		*to++ = *text;
+	}
+	*to = '\'';
+	return out;
+}
+
+/* "data='...'; base='...'; ..." for gnuplot -e; the caller frees. */
+static char *settings(const char *base, const char *heading, const struct drawing *drawing,
+		      const char *stamp)
+{
+	const struct {
+		const char *name, *value, *more;
+	} variables[] = {
+		{ "data", base, ".dat" }, { "base", base, "" }, { "heading", heading, "" },
+		{ "unit", drawing->unit, "" }, { "note", drawing->note, "" }, { "stamp", stamp, "" },
+	};
+	char *text = xstrdup(""), *value, *quoted, *next;
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(variables); i++) {
+		value = xasprintf("%s%s", variables[i].value, variables[i].more);
+		quoted = gnuplot_text(value);
+		next = xasprintf("%s%s=%s; ", text, variables[i].name, quoted);
+		free(value);
+		free(quoted);
+		free(text);
+		text = next;
+	}
+	return text;
+}
+
+/* Runs gnuplot with variables set; 0 when it drew. */
+static int run_gnuplot(const char *script, const char *set, const char *base, struct problem *p)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		execlp("gnuplot", "gnuplot", "-e", set, script, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return problem(p, EXIT_FAILED, "gnuplot: %s", strerror(errno));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return problem(p, EXIT_FAILED, "gnuplot failed on %s with %s.dat", script, base);
+	return 0;
+}
+
+int figure_draw(const struct figures_from *from, struct figures *figures, char *base,
+		const struct drawing *drawing, struct problem *p)
+{
+	const struct row *row = from->rows->row;
+	char *name = xasprintf("plots/%s.gp", drawing->script), *script = data_path(name);
+	char *heading = drawing->heading ? xstrdup(drawing->heading) :
+					   xasprintf("%s, target %s", row->cpu, row->target);
+	char *set = settings(base, heading, drawing, from->stamp);
+	int result = run_gnuplot(script, set, base, p);
+
+	free(name);
+	free(script);
+	free(set);
+	free(heading);
+	free(drawing->note);
+	if (result) {
+		free(base);
+		free(drawing->title);
+		free(drawing->text);
+		return result;
+	}
+	figures->figure = xrealloc(figures->figure, (figures->count + 1) * sizeof(*figures->figure));
+	figures->figure[figures->count++] = (struct figure){ base, drawing->title, drawing->text };
+	return 0;
+}
+
+static void note_range(u64 value, u64 *least, u64 *most)
+{
+	*least = !*least || value < *least ? value : *least;
+	*most = value > *most ? value : *most;
+}
+
+static char *range_text(u64 least, u64 most, const char *what)
+{
+	return least == most ? xasprintf("%llu %s%s", least, what, least == 1 ? "" : "s") :
+			       xasprintf("%llu to %llu %ss", least, most, what);
+}
+
+char *figure_samples(const struct cells *cells, u64 phase)
+{
+	u64 repeats[2] = { 0 }, iterations[2] = { 0 };
+	char *text[2], *all;
+	size_t i, j;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i];
+
+		for (j = 0; cell->key->c.phase == phase && j < cell->outcomes; j++) {
+			if (isnan(outcome_value(&cell->outcome[j])))
+				continue;
+			note_range(cell->outcome[j].n, &repeats[0], &repeats[1]);
+			note_range(cell->outcome[j].row[0]->c.iterations, &iterations[0], &iterations[1]);
+		}
+	}
+	text[0] = range_text(repeats[0], repeats[1], "repeat");
+	text[1] = range_text(iterations[0], iterations[1], "iteration");
+	all = xasprintf("medians over %s of %s", text[0], text[1]);
+	free(text[0]);
+	free(text[1]);
+	return all;
+}
+
+int figures_draw(const struct figures_from *from, struct figures *figures, struct problem *p)
+{
+	int result = 0;
+	u64 phase;
+
+	memset(figures, 0, sizeof(*figures));
+	if (!from->rows->count)
+		return 0;
+	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
+		result = figure_fracture(from, phase, figures, p);
+	return result ?: figure_heat(from, figures, p) ?: figure_published(from, figures, p) ?:
+			 figure_reach(from, figures, p);
+}
+
+void figures_free(struct figures *figures)
+{
+	while (figures->count) {
+		struct figure *figure = &figures->figure[--figures->count];
+
+		free(figure->base);
+		free(figure->title);
+		free(figure->text);
+	}
+	free(figures->figure);
+	memset(figures, 0, sizeof(*figures));
+}
