@@ -82,7 +82,7 @@ files = $(filter-out %~,$(wildcard $(1)))
 plans := $(patsubst sweeps/plans/%,$(share)/plans/%,$(call files,sweeps/plans/*.plan))
 cpus := $(patsubst sweeps/cpus/%,$(share)/cpus/%,$(call files,sweeps/cpus/*.*))
 published := $(patsubst sweeps/published/%,$(share)/published/%,$(call files,sweeps/published/*.csv))
-plots := $(patsubst plots/%,$(share)/plots/%,$(call files,plots/*.gp))
+plots := $(patsubst plots/%,$(share)/plots/%,$(call files,plots/*.gp plots/*.css))
 data := $(plans) $(cpus) $(published) $(plots)
 manual := $(wildcard sweeps/driver/tlbscope.1)
 

@@ -24,7 +24,7 @@ set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.32]
 set ylabel unit
 if (top == 1) { set ytics 0, 0.2, 1 }
-set key at screen 0.09, screen 0.885 left top Left reverse horizontal maxcols 3 maxrows 1 samplen 1 width -3 font ',11'
+set key at screen 0.09, screen 0.885 left top Left reverse horizontal maxcols 3 maxrows 1 samplen 1 width -4 font ',11'
 set label 1 heading at graph 0, screen 0.96 left font ',13' noenhanced
 set label 2 note at graph 0, screen 0.915 left font ',10' tc rgb '#505050' noenhanced
 if (strlen(stamp)) { set label 3 ' ' . stamp . ' ' at graph 1, screen 0.96 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
@@ -41,12 +41,12 @@ do for [kind in 'svg png'] {
 		set terminal pngcairo size 1800,960 fontscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
 	}
 	set output base . '.' . kind
-	plot data using ($0 - 0.26):2 with boxes lc rgb '#dbe7f3' title 'nothing flushed (control)', \
-	     '' using 0:6:xtic(1) with boxes lc rgb '#e8912d' title 'one flush of an unrelated page', \
-	     '' using ($0 + 0.26):10 with boxes lc rgb '#1f4068' title 'full flush', \
-	     '' using ($0 - 0.26):2:3:4 with yerrorbars lc rgb '#000000' lw 1 pt -1 notitle, \
-	     '' using 0:6:7:8 with yerrorbars lc rgb '#000000' lw 1 pt -1 notitle, \
-	     '' using ($0 + 0.26):10:11:12 with yerrorbars lc rgb '#909090' lw 1 pt -1 notitle, \
+	plot data using ($0 - 0.26):2 with boxes lc rgb '#dbe7f3' title 'nothing flushed', \
+	     '' using 0:6:xtic(1) with boxes lc rgb '#e8912d' title 'one unrelated page flushed', \
+	     '' using ($0 + 0.26):10 with boxes lc rgb '#1f4068' title 'everything flushed', \
+	     '' using ($4 > $3 ? $0 - 0.26 : NaN):3:(0):($4 - $3) with vectors nohead lc rgb '#000000' lw 1.5 notitle, \
+	     '' using ($8 > $7 ? $0 : NaN):7:(0):($8 - $7) with vectors nohead lc rgb '#000000' lw 1.5 notitle, \
+	     '' using ($12 > $11 ? $0 + 0.26 : NaN):11:(0):($12 - $11) with vectors nohead lc rgb '#909090' lw 1.5 notitle, \
 	     '' using ($0 - 0.26):4:5 with labels offset 0,0.7 notitle, \
 	     '' using 0:8:9 with labels offset 0,0.7 notitle, \
 	     '' using ($0 + 0.26):12:13 with labels offset 0,0.7 notitle, \

@@ -36,10 +36,9 @@ do for [kind in 'svg png'] {
 		set terminal pngcairo size 2 * width,2 * height fontscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
 	}
 	set output base . '.' . kind
-	plot data using 1:2:(0.48):(0.46):(valid($3) ? shade($3) : 0xf4f4f4):xtic(5):ytic(6) with boxxyerror \
-		fs solid 1.0 border lc rgb '#808080' fc rgb variable, \
-	     '' using 1:2:(0.48):(0.46) with boxxyerror fs empty border lc rgb '#909090', \
-	     '' using (valid($3) ? NaN : $1 - 0.1):2:(0.2):(0) with vectors nohead lc rgb '#808080' lw 1.5, \
-	     '' using (valid($3) ? $1 : NaN):2:4:(valid($3) ? ink($3) : 0) with labels font ',11' tc rgb variable
+	plot data using 1:2:(0.48):(0.46):(valid(3) ? shade($3) : 0xf4f4f4):xtic(5):ytic(6) with boxxyerror \
+		fs solid 1.0 border lc rgb '#808080' lc rgb variable, \
+	     '' using (valid(3) ? NaN : $1 - 0.1):2:(0.2):(0) with vectors nohead lc rgb '#808080' lw 1.5, \
+	     '' using (valid(3) ? $1 : NaN):2:4:(valid(3) ? ink($3) : 0) with labels font ',11' tc rgb variable
 	unset output
 }

@@ -14,7 +14,7 @@ set boxwidth 0.19
 set grid ytics lc rgb '#d8d8d8' lt 1 lw 1
 set border 3 lc rgb '#606060'
 set tics nomirror out
-set xtics scale 0
+set xtics scale 0 font ',10'
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.12]
 set ylabel unit
@@ -24,11 +24,11 @@ set label 2 note at graph 0, screen 0.918 left font ',10' tc rgb '#505050' noenh
 if (strlen(stamp)) { set label 3 ' here: ' . stamp . ' ' at graph 1, screen 0.96 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
 set key at screen 0.09, screen 0.89 left top Left reverse horizontal maxcols 4 maxrows 1 samplen 1 width -2 font ',11'
 set tmargin at screen 0.82
-set bmargin at screen 0.22
+set bmargin at screen 0.19
 set lmargin 9
 set rmargin 2
 
-text(v) = valid(v) ? (v < 1 && v > 0 ? sprintf('%.3f', v) : sprintf('%.0f', v)) : ''
+text(v) = v == v ? (v < 1 && v > 0 ? sprintf('%.2f', v) : sprintf('%.0f', v)) : ''
 do for [kind in 'svg png'] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,500 font 'DejaVu Sans,12' background rgb 'white'
@@ -36,13 +36,14 @@ do for [kind in 'svg png'] {
 		set terminal pngcairo size 1800,1000 fontscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
 	}
 	set output base . '.' . kind
-	plot data using ($0 - 0.3):2:xtic(1) with boxes fs solid 0.0 border lc rgb '#b35c00' lw 2 title '2016: one flush', \
+	plot data using 0:(0):xtic(1) with points pt -1 notitle, \
+	     '' using ($0 - 0.3):2 with boxes fs solid 0.0 border lc rgb '#b35c00' lw 2 title '2016: one flush', \
 	     '' using ($0 - 0.1):3 with boxes fs solid 0.0 border lc rgb '#1f4068' lw 2 title '2016: full flush', \
 	     '' using ($0 + 0.1):4 with boxes fs solid 1.0 border lc rgb '#404040' fc rgb '#e8912d' title 'here: one flush', \
 	     '' using ($0 + 0.3):5 with boxes fs solid 1.0 border lc rgb '#404040' fc rgb '#1f4068' title 'here: full flush', \
-	     '' using ($0 - 0.3):2:(text($2)) with labels offset 0,0.6 font ',10' notitle, \
-	     '' using ($0 - 0.1):3:(text($3)) with labels offset 0,0.6 font ',10' notitle, \
-	     '' using ($0 + 0.1):4:(text($4)) with labels offset 0,0.6 font ',10' notitle, \
-	     '' using ($0 + 0.3):5:(text($5)) with labels offset 0,0.6 font ',10' notitle
+	     '' using ($0 - 0.3):2:(text($2)) with labels offset 0,0.6 font ',9' notitle, \
+	     '' using ($0 - 0.1):3:(text($3)) with labels offset 0,0.6 font ',9' notitle, \
+	     '' using ($0 + 0.1):4:(text($4)) with labels offset 0,0.6 font ',9' notitle, \
+	     '' using ($0 + 0.3):5:(text($5)) with labels offset 0,0.6 font ',9' notitle
 	unset output
 }

@@ -17,8 +17,7 @@ static const struct {
 	{ "run", command_run, "run a sweep and print its table" },
 	{ "table", command_table, "print the fracture table of runs" },
 	{ "plot", command_plot, "draw the pictures of a run" },
-	
-	
+	{ "report", command_report, "write report.html and guidance.md of runs" },
 	{ "list", command_list, "plans, ops, axes, targets, probes, cpus" },
 	{ "import", command_import, "make a run of a guest's serial log" },
 };

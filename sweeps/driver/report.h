@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* report.html and guidance.md: the runs they are made of, and the parts of the page. */
+#ifndef TS_REPORT_H
+#define TS_REPORT_H
+
+#include "environment.h"
+#include "figures.h"
+
+/* One run, read and judged. */
+struct report_run {
+	char *dir, *label; /* label: what it is called in the page, once in it */
+	char *data;	   /* rows.csv, as a link from the page */
+	struct rows rows;
+	struct cells cells, rest; /* all of them; those that are no part of a reach curve */
+	struct reach reach;
+	json_t *json; /* run.json, or 0 */
+	const char *stamp;
+	u64 phase; /* that the verdict is about; TS_PHASES when no flush was measured */
+	struct figures figures;
+	char *undrawn; /* why there are no pictures, or 0 */
+};
+
+struct report_options {
+	double flush_rate; /* flushes a second that costs are told for */
+};
+
+/* ---- report_words.c ---- */
+
+/* The answer: two sentences; the caller frees both. */
+void report_answer(const struct report_run *run, char **first, char **second);
+/* Host page number i of the phase's cells, each once; 0 beyond the last. */
+const char *report_host(const struct report_run *run, size_t i);
+/* What a column of rows.csv holds; "" when this program does not know it. */
+const char *report_column(const char *name);
+/* "rows 3, 7, 11" of outcomes: sequence numbers, for who wants to look them up. The caller frees. */
+char *report_rows(const struct outcome *const *outcome, size_t n);
+
+/* ---- report_page.c, report_tables.c ---- */
+
+void report_page(FILE *out, const struct report_run *runs, size_t n, const char *style,
+		 const struct published *published, const struct report_options *options);
+void report_fracture_table(FILE *out, const struct report_run *run, u64 phase);
+void report_op_tables(FILE *out, const struct report_run *run, u64 phase);
+void report_control_table(FILE *out, const struct report_run *run, u64 phase);
+void report_published_table(FILE *out, const struct report_run *run, const struct published *published);
+void report_reach_tables(FILE *out, const struct report_run *run);
+void report_invalid_table(FILE *out, const struct report_run *run);
+void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);
+
+/* ---- guidance.c ---- */
+
+/* One thing to set, or to leave. */
+struct guidance_point {
+	const char *topic;
+	char *advice;
+	char *evidence;	     /* rows, published figures, or "not measured here" with what would measure it */
+	const char *snippet; /* ready to paste, or 0 */
+};
+
+#define GUIDANCE_POINTS 6
+
+void guidance_build(const struct report_run *run, const struct report_options *options,
+		    struct guidance_point point[GUIDANCE_POINTS]);
+void guidance_free(struct guidance_point point[GUIDANCE_POINTS]);
+void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
+		       const struct report_options *options);
+
+#endif
