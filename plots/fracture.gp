@@ -18,16 +18,25 @@ set grid ytics lc rgb '#d8d8d8' lt 1 lw 1
 set border 3 lc rgb '#606060'
 set tics nomirror out
 set style textbox opaque noborder fillcolor rgb 'white' margins 1,1
-set style textbox 2 opaque border lc rgb '#8a1c1c' fillcolor rgb '#fff1c2' margins 1,1.4
 set xtics scale 0
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.32]
 set ylabel unit
-if (top == 1) { set ytics 0, 0.2, 1 }
+# Tics only up to the highest bar: no line behind the F.
+step = 10.0 ** floor(log10(top))
+if (top < 2 * step) { step = step / 5 } else { if (top < 5 * step) { step = step / 2 } }
+set ytics 0, step, top
 set key at screen 0.09, screen 0.885 left top Left reverse horizontal maxcols 3 maxrows 1 samplen 1 width -4 font ',11'
 set label 1 heading at graph 0, screen 0.96 left font ',13' noenhanced
 set label 2 note at graph 0, screen 0.915 left font ',10' tc rgb '#505050' noenhanced
-if (strlen(stamp)) { set label 3 ' ' . stamp . ' ' at graph 1, screen 0.96 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
+# gnuplot's SVG knows no boxes behind texts: a rectangle as wide as DejaVu Sans makes the text
+if (strlen(stamp)) {
+	mark = stamp
+	half = (strlen(mark) * 6.9 + 22) / 2 / 900
+	set object 1 rectangle center screen (0.985 - half),screen 0.96 size screen (2 * half),screen (24 / 480.0) \
+		front fc rgb '#fff1c2' fs solid 1.0 border lc rgb '#8a1c1c'
+	set label 3 mark at screen (0.985 - half),screen 0.96 center font ',11' tc rgb '#6b1010' noenhanced front
+}
 set tmargin at screen 0.815
 set bmargin at screen 0.20
 set lmargin 9

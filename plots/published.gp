@@ -18,10 +18,16 @@ set xtics scale 0 font ',10'
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.12]
 set ylabel unit
-set style textbox 2 opaque border lc rgb '#8a1c1c' fillcolor rgb '#fff1c2' margins 1,1.4
 set label 1 heading at graph 0, screen 0.96 left font ',13' noenhanced
 set label 2 note at graph 0, screen 0.918 left font ',10' tc rgb '#505050' noenhanced
-if (strlen(stamp)) { set label 3 ' here: ' . stamp . ' ' at graph 1, screen 0.96 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
+# gnuplot's SVG knows no boxes behind texts: a rectangle as wide as DejaVu Sans makes the text
+if (strlen(stamp)) {
+	mark = 'here: ' . stamp
+	half = (strlen(mark) * 6.9 + 22) / 2 / 900
+	set object 1 rectangle center screen (0.985 - half),screen 0.96 size screen (2 * half),screen (24 / 500.0) \
+		front fc rgb '#fff1c2' fs solid 1.0 border lc rgb '#8a1c1c'
+	set label 3 mark at screen (0.985 - half),screen 0.96 center font ',11' tc rgb '#6b1010' noenhanced front
+}
 set key at screen 0.09, screen 0.89 left top Left reverse horizontal maxcols 4 maxrows 1 samplen 1 width -2 font ',11'
 set tmargin at screen 0.82
 set bmargin at screen 0.19

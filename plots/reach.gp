@@ -51,8 +51,14 @@ set ylabel unit
 set errorbars 0
 set label 1 heading at graph 0, screen 0.965 left font ',13' noenhanced
 set label 2 note at graph 0, screen 0.928 left font ',10' tc rgb '#505050' noenhanced
-set style textbox 2 opaque border lc rgb '#8a1c1c' fillcolor rgb '#fff1c2' margins 1,1.4
-if (strlen(stamp)) { set label 3 ' ' . stamp . ' ' at graph 1, screen 0.965 right font ',11' tc rgb '#6b1010' noenhanced boxed bs 2 front }
+# gnuplot's SVG knows no boxes behind texts: a rectangle as wide as DejaVu Sans makes the text
+if (strlen(stamp)) {
+	mark = stamp
+	half = (strlen(mark) * 6.9 + 22) / 2 / 900
+	set object 1 rectangle center screen (0.985 - half),screen 0.965 size screen (2 * half),screen (24 / 540.0) \
+		front fc rgb '#fff1c2' fs solid 1.0 border lc rgb '#8a1c1c'
+	set label 3 mark at screen (0.985 - half),screen 0.965 center font ',11' tc rgb '#6b1010' noenhanced front
+}
 set key at screen 0.085, screen 0.905 left top Left reverse horizontal maxcols 4 \
 	samplen 4 width -1 font ',11'
 set tmargin at screen 0.885 - 0.0325 * ceil(curves / 2.0) # below the legend

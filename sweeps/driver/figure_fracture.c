@@ -290,7 +290,7 @@ static int write_beside(FILE *out, const struct csv_table *misses, size_t line, 
 	double selective = published_number(misses, line, "selective") / iterations;
 	double full = published_number(misses, line, "full") / iterations;
 	const struct cell *cell = like_published(cells, host, guest);
-	char ours[32] = "none";
+	char ours[32] = "-";
 
 	if (cell)
 		snprintf(ours, sizeof(ours), "%llu leaves", cell->key->c.leaves);

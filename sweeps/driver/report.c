@@ -59,7 +59,7 @@ static char *label_of(const char *dir)
 	char *real = realpath(dir, NULL), *label = xstrdup(real ? strrchr(real, '/') + 1 : dir), *at;
 
 	for (at = label; *at; at++)
-		if (*at == '/' || (unsigned char)*at < ' ')
+		if (*at == '/' || *at == '`' || (unsigned char)*at < ' ')
 			*at = '_';
 	free(real);
 	return label;

@@ -63,7 +63,7 @@ static void put_machine(FILE *out, const struct report_run *run)
 		fputs("<p>There is no run.json beside the rows: nothing more is known about the machine.</p>\n", out);
 		return;
 	}
-	fputs("<div class=\"wide\"><table>\n<caption>Around the run, as run.json has it</caption>\n<tbody>\n", out);
+	fputs("<div class=\"wide\"><table>\n<caption><span>Around the run, as run.json has it</span></caption>\n<tbody>\n", out);
 	put_fact(out, run, "plan.title", "plan");
 	put_fact(out, run, "start", "start (UTC)");
 	put_fact(out, run, "end", "end (UTC)");
@@ -170,6 +170,21 @@ static void put_invalid(FILE *out, const struct report_run *run)
 	report_invalid_table(out, run);
 }
 
+/* A text of guidance.c, in which `...` is code. */
+static void put_inline(FILE *out, const char *text)
+{
+	char *copy = xstrdup(text), *at = copy, *end;
+	int code;
+
+	for (code = 0; at; at = end ? end + 1 : NULL, code = !code) {
+		end = strchr(at, '`');
+		if (end)
+			*end = '\0';
+		html_put(out, code ? "<code>%s</code>" : "%s", at);
+	}
+	free(copy);
+}
+
 static void put_guidance(FILE *out, const struct report_run *run, const struct report_options *options)
 {
 	struct guidance_point point[GUIDANCE_POINTS];
@@ -178,8 +193,11 @@ static void put_guidance(FILE *out, const struct report_run *run, const struct r
 	guidance_build(run, options, point);
 	fputs("<h3>What to set</h3>\n<p>The same as <a href=\"guidance.md\">guidance.md</a>.</p>\n<dl>\n", out);
 	for (i = 0; i < GUIDANCE_POINTS; i++) {
-		html_put(out, "<dt>%s</dt>\n<dd><p>%s</p>\n<p class=\"note\">Evidence: %s</p>\n", point[i].topic,
-			 point[i].advice, point[i].evidence);
+		html_put(out, "<dt>%s</dt>\n<dd><p>", point[i].topic);
+		put_inline(out, point[i].advice);
+		fputs("</p>\n<p class=\"note\">Evidence: ", out);
+		put_inline(out, point[i].evidence);
+		fputs("</p>\n", out);
 		if (point[i].snippet)
 			html_put(out, "<pre>%s</pre>\n", point[i].snippet);
 		fputs("</dd>\n", out);
@@ -240,7 +258,7 @@ static void put_data(FILE *out, const struct report_run *run)
 	fputs("<h3>The data</h3>\n", out);
 	html_put(out, "<p><a href=\"%s\">rows.csv</a>: %u rows, RFC 4180, one for each case and repetition; not "
 		      "measured is empty. Columns:</p>\n", run->data, run->rows.count);
-	fputs("<div class=\"wide\"><table>\n<caption>Columns of rows.csv</caption>\n<thead><tr><th "
+	fputs("<div class=\"wide\"><table>\n<caption><span>Columns of rows.csv</span></caption>\n<thead><tr><th "
 	      "scope=\"col\">column</th><th scope=\"col\">holds</th></tr></thead>\n<tbody>\n", out);
 	for (i = 0; i < run->rows.table.columns; i++) {
 		const char *about = report_column(run->rows.table.header[i]);

@@ -111,22 +111,24 @@ static char *decided_words(const struct report_run *run, const char *host)
 	return next;
 }
 
-/* F of the cells on a host page that no verdict is made of: "F 0.00 for 4k pages and 0.00 for 2m pages". */
-static char *undecided_words(const struct report_run *run, const char *host)
+/* "; what it did show is F 0.00 for 4k and 1.00 for 2m pages on host pages of 4k, ..." of all host pages. */
+static char *undecided_words(const struct report_run *run)
 {
-	char *text = xstrdup(""), *next, f[64];
+	char *text = xstrdup(""), *next, f[2][64];
+	const char *host;
 	size_t i;
 
-	for (i = 0; i < run->rest.count; i++) {
-		const struct cell *cell = &run->rest.cell[i];
+	for (i = 0; (host = report_host(run, i)); i++) {
+		const struct cell *small = cells_verdict_cell(&run->rest, run->phase, host, TS_4K);
+		const struct cell *large = cells_verdict_cell(&run->rest, run->phase, host, TS_2M);
 
-		if (cell->key->c.phase != run->phase || strcmp(cell->key->host, host) || isnan(cell->f.value) ||
-		    cell->key->c.mix)
+		if (!small || !large || isnan(small->f.value) || isnan(large->f.value))
 			continue;
-		text_f(f, sizeof(f), cell);
-		f[strcspn(f, "!")] = '\0';
-		next = xasprintf("%s%s%s for %llu %s pages", text, *text ? ", " : "; what it did show is F ", f,
-				 cell->key->c.leaves, ts_page_names[cell->key->c.guest]);
+		text_f(f[0], sizeof(f[0]), small);
+		text_f(f[1], sizeof(f[1]), large);
+		f[0][strcspn(f[0], "!")] = f[1][strcspn(f[1], "!")] = '\0';
+		next = xasprintf("%s%sF %s for 4k and %s for 2m pages on host page %s", text,
+				 *text ? ", " : "; what it did show is ", f[0], f[1], host);
 		free(text);
 		text = next;
 	}
@@ -148,7 +150,7 @@ static void flush_answer(const struct report_run *run, char **first, char **seco
 			 "translations on hardware.");
 	if (!strncmp(why, "no verdict", strlen("no verdict")) && strchr(why, ':'))
 		why = strchr(why, ':') + 2;
-	more = undecided_words(run, host);
+	more = undecided_words(run);
 	*second = xasprintf("The reason: %.*s%s.", (int)(strlen(why) - (*why && why[strlen(why) - 1] == '.')), why,
 			    more);
 	free(more);
