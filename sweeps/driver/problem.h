@@ -13,6 +13,7 @@ enum exit_code {
 	EXIT_FRACTURED = 3,    /* verdict: a selective flush costs what a full one costs */
 	EXIT_UNDECIDED = 4,    /* measured, but no verdict can be given; the reason is printed */
 	EXIT_REFUSED = 5,      /* the target cannot be trusted here; the reason is printed */
+	EXIT_CHANGED = 6,      /* compare: something differs beyond noise */
 	EXIT_INTERRUPTED = 130 /* Ctrl-C or SIGTERM; what was measured is kept */
 };
 

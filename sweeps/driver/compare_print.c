@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tlbscope compare: what differs between two runs, as text and as JSON. */
+#include "cell_text.h"
+#include "command.h"
+#include "compare.h"
+#include "util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "invlpg far, 16 x 2m on host 4k"; the caller frees. */
+static char *case_text(const struct outcome *outcome)
+{
+	const struct row *row = outcome->row[0];
+	char host[32], *op = text_op(outcome), *set = text_set(&row->c);
+	char *text = xasprintf("%s: %s, %s on host %s", ts_phase_names[row->c.phase], op, set,
+			       row_host_text(host, sizeof(host), row));
+
+	free(op);
+	free(set);
+	return text;
+}
+
+/* ---- verdicts ---- */
+
+/* Phase of the verdict: the first that has something to show. */
+static u64 verdict_phase(const struct cells *cells)
+{
+	u64 phase;
+
+	for (phase = 0; phase <= TS_RETOUCH; phase++)
+		if (cells_show_phase(cells, phase))
+			return phase;
+	return TS_PHASES;
+}
+
+static void print_verdicts(FILE *out, const struct comparison *comparison)
+{
+	static const char *const hosts[] = { "4k", "2m", "1g", "none", "unknown" };
+	const struct cells *a = &comparison->run[0].cells, *b = &comparison->run[1].cells;
+	u64 phase = verdict_phase(a);
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(hosts) && phase != TS_PHASES; i++) {
+		enum verdict one, other;
+
+		if (!cells_verdict_cell(a, phase, hosts[i], TS_2M) || !cells_verdict_cell(b, phase, hosts[i], TS_2M))
+			continue;
+		one = cells_verdict(a, phase, hosts[i], &why);
+		other = cells_verdict(b, phase, hosts[i], &why);
+		fprintf(out, "verdict on host page %s: %s%s%s\n", hosts[i], verdict_name(one),
+			one == other ? " in both" : " -> ", one == other ? "" : verdict_name(other));
+	}
+}
+
+/* ---- around the runs ---- */
+
+static void print_environment(FILE *out, const struct comparison *comparison)
+{
+	const struct environment_fact *fact;
+	size_t i, n = 0;
+
+	for (i = 0; (fact = environment_fact(i)); i++) {
+		char *a = environment_text(comparison->run[0].json, fact->path);
+		char *b = environment_text(comparison->run[1].json, fact->path);
+
+		if (fact->matters && strcmp(a ?: "", b ?: "")) {
+			if (!n++)
+				fprintf(out, "\naround them, A -> B:\n");
+			fprintf(out, "  %s: %s -> %s (%s)\n", fact->label, a ?: "not recorded", b ?: "not recorded",
+				fact->matters);
+		}
+		free(a);
+		free(b);
+	}
+	if (!n && comparison->run[0].json && comparison->run[1].json)
+		fprintf(out, "\naround them nothing differs that matters\n");
+	else if (!comparison->run[0].json || !comparison->run[1].json)
+		fprintf(out, "\nno run.json of %s: what was around it is not known\n",
+			comparison->run[0].json ? "B" : comparison->run[1].json ? "A" : "both");
+}
+
+/* ---- cases ---- */
+
+static void print_compared(FILE *out, const struct compared *c)
+{
+	char *name = case_text(c->a), value[2][32], range[80];
+	const struct difference *d = &c->difference;
+
+	text_number(value[0], sizeof(value[0]), c->value[0]);
+	text_number(value[1], sizeof(value[1]), c->value[1]);
+	if (d->low == d->high)
+		snprintf(range, sizeof(range), "%+.10g", d->value);
+	else
+		snprintf(range, sizeof(range), "%+.1f (%+.1f to %+.1f)", d->value, d->low, d->high);
+	fprintf(out, "  %s\n    %s: %s -> %s, %s%s%s\n", name, c->measure, value[0], value[1], range,
+		strcmp(c->a->valid, "ok") || strcmp(c->b->valid, "ok") ? "; not valid: " : "",
+		strcmp(c->a->valid, "ok") ? c->a->valid : strcmp(c->b->valid, "ok") ? c->b->valid : "");
+	free(name);
+}
+
+static void print_only(FILE *out, const struct comparison *comparison, int which)
+{
+	size_t i;
+
+	if (comparison->onlys[which])
+		fprintf(out, "\nonly in %c, %zu:\n", 'A' + which, comparison->onlys[which]);
+	for (i = 0; i < comparison->onlys[which]; i++) {
+		char *name = case_text(comparison->only[which][i]);
+
+		fprintf(out, "  %s\n", name);
+		free(name);
+	}
+}
+
+/* How many were not told, by reason. */
+static void print_untold(FILE *out, const struct comparison *comparison)
+{
+	static const char *const reasons[] = { "fewer than 3 repeats", "an emulator's own cycles",
+					       "measured in one run only" };
+	size_t i, j, n;
+
+	for (i = 0; i < TS_COUNT(reasons); i++) {
+		for (j = n = 0; j < comparison->count; j++)
+			n += comparison->compared[j].untold && !strcmp(comparison->compared[j].untold, reasons[i]);
+		if (n)
+			fprintf(out, "not told, %zu: %s\n", n, reasons[i]);
+	}
+}
+
+/* Cases whose rows are valid in one run and not in the other. */
+static void print_validity(FILE *out, const struct comparison *comparison)
+{
+	const struct outcome *last = NULL;
+	char *name;
+	size_t i;
+
+	for (i = 0; i < comparison->count; i++) {
+		const struct compared *c = &comparison->compared[i];
+
+		if (c->a == last || !strcmp(c->a->valid, c->b->valid))
+			continue;
+		if (!last)
+			fprintf(out, "\nvalid in another way, A -> B:\n");
+		last = c->a;
+		name = case_text(c->a);
+		fprintf(out, "  %s: %s -> %s\n", name, c->a->valid, c->b->valid);
+		free(name);
+	}
+}
+
+void compare_print(FILE *out, const struct comparison *comparison)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		fprintf(out, "%c: %s, target %s, %s, %zu rows\n", (int)('A' + i), comparison->run[i].name,
+			comparison->run[i].rows.row->target, comparison->run[i].rows.row->cpu,
+			comparison->run[i].rows.count);
+	print_environment(out, comparison);
+	fprintf(out, "\n");
+	print_verdicts(out, comparison);
+	fprintf(out, "%zu of %zu numbers changed beyond noise%s\n", comparison->changed, comparison->told,
+		comparison->changed ? ", A -> B, difference with its interval:" : "");
+	for (i = 0; i < comparison->count; i++)
+		if (comparison->compared[i].difference.changed)
+			print_compared(out, &comparison->compared[i]);
+	print_untold(out, comparison);
+	print_validity(out, comparison);
+	print_only(out, comparison, 0);
+	print_only(out, comparison, 1);
+	fprintf(out, "\n95 %% sure of all together (Holm). Cycles: 2 %% or one step of the timer are no change.\n");
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_number(double value)
+{
+	return isnan(value) || isinf(value) ? json_null() : json_real(value);
+}
+
+static json_t *json_case(const struct outcome *outcome)
+{
+	const struct row *row = outcome->row[0];
+	char *op = text_op(outcome), *set = text_set(&row->c);
+	json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s}", "phase", ts_phase_names[row->c.phase], "op", op,
+				 "host", row->host, "guest", ts_page_names[row->c.guest], "set", set);
+
+	free(op);
+	free(set);
+	return json;
+}
+
+static json_t *json_compared(const struct compared *c)
+{
+	const struct difference *d = &c->difference;
+	json_t *json = json_case(c->a);
+
+	json_object_update_new(json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:s?, s:s, s:s}",
+					       "measure", c->measure, "a", json_number(c->value[0]), "b",
+					       json_number(c->value[1]), "repeats_a", (int)c->repeats[0],
+					       "repeats_b", (int)c->repeats[1], "difference",
+					       c->untold ? json_null() : json_number(d->value), "low",
+					       json_number(d->low), "high", json_number(d->high), "p",
+					       c->untold ? json_null() : json_number(d->p), "changed", d->changed,
+					       "untold", c->untold, "valid_a", c->a->valid, "valid_b", c->b->valid));
+	return json;
+}
+
+static json_t *json_environment(const struct comparison *comparison)
+{
+	const struct environment_fact *fact;
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; (fact = environment_fact(i)); i++) {
+		char *a = environment_text(comparison->run[0].json, fact->path);
+		char *b = environment_text(comparison->run[1].json, fact->path);
+
+		if (fact->matters && strcmp(a ?: "", b ?: ""))
+			json_array_append_new(list, json_pack("{s:s, s:s?, s:s?, s:s}", "fact", fact->path, "a", a,
+							      "b", b, "matters", fact->matters));
+		free(a);
+		free(b);
+	}
+	return list;
+}
+
+json_t *compare_json(const struct comparison *comparison)
+{
+	json_t *cases = json_array(), *only[2] = { json_array(), json_array() };
+	size_t i;
+	int which;
+
+	for (i = 0; i < comparison->count; i++)
+		json_array_append_new(cases, json_compared(&comparison->compared[i]));
+	for (which = 0; which < 2; which++)
+		for (i = 0; i < comparison->onlys[which]; i++)
+			json_array_append_new(only[which], json_case(comparison->only[which][i]));
+	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "a", comparison->run[0].name, "b",
+			 comparison->run[1].name, "changed", (json_int_t)comparison->changed, "told",
+			 (json_int_t)comparison->told, "environment", json_environment(comparison), "cases", cases,
+			 "only_a", only[0], "only_b", only[1]);
+}
+
+/* ---- command ---- */
+
+struct compare_request {
+	const char *run[2];
+	int runs, json, anyway, only_good;
+};
+
+enum { OPT_ANYWAY = 0x300 };
+
+static error_t parse_compare(int key, char *arg, struct argp_state *state)
+{
+	struct compare_request *request = state->input;
+
+	switch (key) {
+	case 'j':
+		request->json = 1;
+		return 0;
+	case OPT_ANYWAY:
+		request->anyway = 1;
+		return 0;
+	case OPT_SKIP_BAD_ROWS:
+		request->only_good = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (request->runs == 2)
+			argp_error(state, "two runs, no more");
+		request->run[request->runs++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (request->runs < 2)
+			argp_error(state, "name two runs");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int load(struct compared_run *run, const char *name, int only_good, struct problem *p)
+{
+	char *dir;
+
+	if (run_rows(name, only_good, &run->rows, p))
+		return -1;
+	dir = run_dir(name);
+	run->name = name;
+	run->json = environment_load(dir);
+	run->stamp = environment_stamp(&run->rows, run->json);
+	cells_build(&run->rows, &run->cells);
+	compare_find_events(run);
+	free(dir);
+	return 0;
+}
+
+static int show(struct comparison *comparison, const struct compare_request *request)
+{
+	char *obstacle = compare_obstacle(comparison);
+	struct problem p = { 0 };
+	json_t *json;
+
+	if (obstacle && (!request->anyway || !comparison->run[0].rows.count || !comparison->run[1].rows.count)) {
+		problem(&p, EXIT_REFUSED, "%s and %s cannot be compared: %s; --anyway compares them all the same",
+			request->run[0], request->run[1], obstacle);
+		free(obstacle);
+		return report(&p);
+	}
+	if (obstacle)
+		fprintf(stderr, "tlbscope: compared all the same: %s\n", obstacle);
+	free(obstacle);
+	compare_runs(comparison);
+	if (request->json) {
+		json = compare_json(comparison);
+		json_dumpf(json, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(json);
+	} else {
+		compare_print(stdout, comparison);
+	}
+	if (!comparison->told) {
+		problem(&p, EXIT_UNDECIDED, "nothing could be compared: %s", comparison->count ?
+			"each number has fewer than 3 repeats or is in one run only; measure with --repeats 3 or more" :
+			"the runs have no case in common");
+		return report(&p);
+	}
+	return comparison->changed ? EXIT_CHANGED : EXIT_DONE;
+}
+
+int command_compare(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "json", 'j', 0, 0, "JSON instead of text", 0 },
+		{ "anyway", OPT_ANYWAY, 0, 0, "compare runs of different targets, or with different events, too", 0 },
+		OPTION_SKIP_BAD_ROWS,
+		{ 0 },
+	};
+	const struct argp argp = { .options = options, .parser = parse_compare, .args_doc = "A B",
+				   .doc = "Tells what differs between two runs beyond noise. Exit status: 0 nothing, 6 "
+					  "something, 4 nothing could be told, 5 they cannot be compared." };
+	struct compare_request request = { 0 };
+	struct comparison comparison = { 0 };
+	struct problem p = { 0 };
+	int result;
+
+	parse_options(&argp, argc, argv, &request);
+	if (load(&comparison.run[0], request.run[0], request.only_good, &p) ||
+	    load(&comparison.run[1], request.run[1], request.only_good, &p))
+		result = report(&p);
+	else
+		result = show(&comparison, &request);
+	compare_free(&comparison);
+	return result;
+}
