@@ -2,7 +2,7 @@
 # Three bars for each cell: nothing flushed, one selective flush, a full flush. The number stands on each bar (a
 # zero is a result too), thin bars reach from the least to the most of the repeats, F stands above the cell. Set
 # by tlbscope: data (table), base (picture without ending), heading, note (samples), stamp (what marks numbers
-# that are none of hardware), unit. The three colours fall in lightness, so that their order survives a
+# that are none of hardware), kinds (svg, png), unit. The three colours fall in lightness, so that their order survives a
 # greyscale print.
 
 stats data using 0 nooutput
@@ -43,7 +43,7 @@ set lmargin 9
 set rmargin 2
 unset title
 
-do for [kind in 'svg png'] {
+do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,480 font 'DejaVu Sans,12' background rgb 'white'
 	} else {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Every flush in every cell: the share of the leaves that were lost, from white (none) to dark blue (all) with the
 # numbers in the boxes, so that it can be read without colours. A box with a stroke was not measured. Set by
-# tlbscope: data, base, heading, note, stamp (see fracture.gp).
+# tlbscope: data, base, heading, note, stamp, kinds (see fracture.gp).
 
 stats data using 1 nooutput
 columns = STATS_max + 1
@@ -35,7 +35,7 @@ set lmargin at screen 0.17
 set rmargin at screen 0.98
 unset key
 
-do for [kind in 'svg png'] {
+do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size width,height font 'DejaVu Sans,12' background rgb 'white'
 	} else {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The table of 2016 beside a run's own: for each host and guest page what one selective and one full flush made in
 # one iteration, 2016 in outline, here filled. A cell that was not measured here has no filled bars. Set by
-# tlbscope: data, base, heading, note, stamp (see fracture.gp), unit.
+# tlbscope: data, base, heading, note, stamp, kinds (see fracture.gp), unit.
 
 stats data using 0 nooutput
 cells = STATS_records
@@ -35,7 +35,7 @@ set lmargin 9
 set rmargin 2
 
 text(v) = v == v ? (v < 1 && v > 0 ? sprintf('%.2f', v) : sprintf('%.0f', v)) : ''
-do for [kind in 'svg png'] {
+do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,500 font 'DejaVu Sans,12' background rgb 'white'
 	} else {

@@ -4,7 +4,7 @@
 # cycles and a walk a hundred. Light bands are cliffs over the packed curve, with their range and
 # rise; a doubtful one is lighter and has a question mark. Thin bars reach from quartile to quartile
 # of the repeats. Set by tlbscope: data (blocks: cliffs, then the curves), base (picture without
-# ending), heading, note (samples), stamp (see fracture.gp), unit. Markers, dashes and lightness all differ, so that the curves can
+# ending), heading, note (samples), stamp, kinds (see fracture.gp), unit. Markers, dashes and lightness all differ, so that the curves can
 # be told apart in a greyscale print and where they coincide.
 
 set encoding utf8
@@ -67,7 +67,7 @@ set lmargin 9
 set rmargin 2
 unset title
 
-do for [kind in 'svg png'] {
+do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,540 font 'DejaVu Sans,12' background rgb 'white'
 	} else {

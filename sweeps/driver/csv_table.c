@@ -16,7 +16,8 @@ struct reader {
 	int ended;     /* the line was ended, if not by a failure */
 	size_t number; /* of the line being read */
 	size_t feeds;  /* line feeds inside its fields */
-	char **field;
+	char *text;    /* its fields, each with a NUL behind it */
+	size_t length, capacity;
 	size_t fields;
 };
 
@@ -37,23 +38,38 @@ static void fail(struct reader *reader, const char *what)
 static void on_field(void *bytes, size_t length, void *context)
 {
 	struct reader *reader = context;
-	char *text = xcalloc(1, length + 1);
+	char *text;
 	size_t i;
 
-	memcpy(text, bytes, length);
+	if (reader->length + length + 1 > reader->capacity) {
+		reader->capacity = 2 * (reader->length + length + 1);
+		reader->text = xrealloc(reader->text, reader->capacity);
+	}
+	text = reader->text + reader->length;
+	if (length)
+		memcpy(text, bytes, length);
+	text[length] = '\0';
 	for (i = 0; i < length; i++)
 		reader->feeds += text[i] == '\n';
 	if (strlen(text) != length)
 		fail(reader, "a NUL byte in a field");
-	reader->field = xrealloc(reader->field, (reader->fields + 1) * sizeof(char *));
-	reader->field[reader->fields++] = text;
+	reader->length += length + 1;
+	reader->fields++;
 }
 
-static void drop_fields(char **field, size_t n)
+/* The fields of the line as one block: pointers, then texts. */
+static char **take_fields(const struct reader *reader)
 {
-	while (field && n)
-		free(field[--n]);
-	free(field);
+	char **field = xcalloc(1, reader->fields * sizeof(char *) + reader->length);
+	char *text = (char *)(field + reader->fields);
+	size_t i;
+
+	memcpy(text, reader->text, reader->length);
+	for (i = 0; i < reader->fields; i++) {
+		field[i] = text;
+		text += strlen(text) + 1;
+	}
+	return field;
 }
 
 static void on_line(int terminator, void *context)
@@ -65,12 +81,10 @@ static void on_line(int terminator, void *context)
 	reader->ended = 1;
 	if (!reader->failed && table->header && reader->fields != table->columns)
 		fail(reader, "another number of fields than the header has");
-	if (reader->failed) {
-		drop_fields(reader->field, reader->fields);
-	} else if (!table->header) {
-		table->header = reader->field;
+	if (!reader->failed && !table->header) {
+		table->header = take_fields(reader);
 		table->columns = reader->fields;
-	} else {
+	} else if (!reader->failed) {
 		if (!(table->lines & (table->lines - 1))) { /* full: its room is a power of two */
 			size_t room = table->lines ? 2 * table->lines : 1;
 
@@ -78,10 +92,9 @@ static void on_line(int terminator, void *context)
 			table->number = xrealloc(table->number, room * sizeof(size_t));
 		}
 		table->number[table->lines] = reader->number;
-		table->line[table->lines++] = reader->field;
+		table->line[table->lines++] = take_fields(reader);
 	}
-	reader->field = NULL;
-	reader->fields = 0;
+	reader->length = reader->fields = 0;
 	reader->number += 1 + reader->feeds;
 	reader->feeds = 0;
 }
@@ -176,9 +189,7 @@ static void read_good_lines(struct reader *reader, const char *bytes, size_t siz
 		if (reader->failed)
 			csv_table_leave_out(reader->table, reader->problem->text);
 		reader->failed = 0;
-		drop_fields(reader->field, reader->fields);
-		reader->field = NULL;
-		reader->fields = 0;
+		reader->length = reader->fields = 0;
 	}
 }
 
@@ -200,7 +211,7 @@ static int read_table(const char *path, struct csv_table *table, int skips, stru
 		read_lines(&reader, bytes, table->finished_size);
 	if (!table->header)
 		fail(&reader, "no header line");
-	drop_fields(reader.field, reader.fields);
+	free(reader.text);
 	free(bytes);
 	if (reader.failed)
 		csv_table_free(table);
@@ -220,8 +231,8 @@ int csv_table_read_good(const char *path, struct csv_table *table, struct proble
 void csv_table_free(struct csv_table *table)
 {
 	while (table->lines)
-		drop_fields(table->line[--table->lines], table->columns);
-	drop_fields(table->header, table->columns);
+		free(table->line[--table->lines]);
+	free(table->header);
 	free(table->line);
 	free(table->number);
 	free(table->path);

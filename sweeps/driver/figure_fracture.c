@@ -135,6 +135,12 @@ static size_t write_cells(FILE *out, const struct cells *cells, u64 phase, size_
 	return n;
 }
 
+/* " (cells 7 to 12 of 100)" when there are more than one picture holds. */
+static char *numbered_title(const char *title, size_t first, size_t n, size_t all)
+{
+	return all > n ? xasprintf("%s (cells %zu to %zu of %zu)", title, first + 1, first + n, all) : xstrdup(title);
+}
+
 static size_t count_drawn(const struct cells *cells, u64 phase)
 {
 	size_t i, n = 0;
@@ -147,6 +153,7 @@ static size_t count_drawn(const struct cells *cells, u64 phase)
 static int draw_page(const struct figures_from *from, u64 phase, size_t page, size_t *at,
 		     struct figures *figures, struct problem *p)
 {
+	size_t all = count_drawn(from->cells, phase), n;
 	char *name = xasprintf("fracture-%s", ts_phase_names[phase]), *base, *numbered, *samples;
 	struct drawing drawing = { .script = "fracture", .text = xstrdup("") };
 	FILE *out;
@@ -160,19 +167,20 @@ static int draw_page(const struct figures_from *from, u64 phase, size_t page, si
 		free(base);
 		return -EINVAL;
 	}
-	write_cells(out, from->cells, phase, at, &drawing.text);
+	n = write_cells(out, from->cells, phase, at, &drawing.text);
 	fclose(out);
 	samples = figure_samples(from->cells, phase);
 	drawing.note = xasprintf("%s; thin bars: from the least to the most of the repeats", samples);
 	free(samples);
 	drawing.unit = phase == TS_REFILL ? "share of the leaves that were refilled" : "TSC cycles a touch";
-	drawing.title = xstrdup(phase == TS_REFILL ?
-				"What a flush of one unrelated page drops: leaves refilled after it" :
-				"What a flush of one unrelated page costs: cycles of the pass after it");
-	return figure_draw(from, figures, base, &drawing, p);
+	drawing.title = numbered_title(phase == TS_REFILL ?
+				       "What a flush of one unrelated page drops: leaves refilled after it" :
+				       "What a flush of one unrelated page costs: cycles of the pass after it",
+				       GROUPS * (page - 1), n, all);
+	return figure_draw(from, figures, base, &drawing);
 }
 
-#define PAGES 4 /* pictures of one phase; the table has all cells */
+#define PAGES 3 /* pictures of one phase; the table has all cells */
 
 int figure_fracture(const struct figures_from *from, u64 phase, struct figures *figures, struct problem *p)
 {
@@ -259,8 +267,9 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 	write_heat(out, cell, n, &drawing.text);
 	fclose(out);
 	drawing.note = figure_samples(from->cells, TS_REFILL);
-	drawing.title = xstrdup("Every flush in every cell: leaves lost of those in the working set");
-	return figure_draw(from, figures, base, &drawing, p);
+	drawing.title = numbered_title("Every flush in every cell: leaves lost of those in the working set", 0, n,
+				       count_drawn(from->cells, TS_REFILL));
+	return figure_draw(from, figures, base, &drawing);
 }
 
 /* ---- 2016 ---- */
@@ -325,7 +334,7 @@ int figure_published(const struct figures_from *from, struct figures *figures, s
 					 "refilled, medians", published_number(misses, 0, "touches"),
 					 published_number(misses, 0, "iterations"));
 		drawing.title = xstrdup("The table of 2016 beside this run, in one iteration");
-		return figure_draw(from, figures, base, &drawing, p);
+		return figure_draw(from, figures, base, &drawing);
 	}
 	path = xasprintf("%s.dat", base);
 	if (out)

@@ -183,7 +183,7 @@ static int draw_set(const struct figures_from *from, const struct reach_set *set
 	heading = xasprintf("%s, target %s, host page %s", set->key->cpu, set->key->target,
 			    row_host_text(host, sizeof(host), set->key));
 	drawing.heading = heading;
-	result = figure_draw(from, figures, base, &drawing, p);
+	result = figure_draw(from, figures, base, &drawing);
 	free(heading);
 	return result;
 }

@@ -42,13 +42,14 @@ static char *gnuplot_text(const char *text)
 
 /* "data='...'; base='...'; ..." for gnuplot -e; the caller frees. */
 static char *settings(const char *base, const char *heading, const struct drawing *drawing,
-		      const char *stamp)
+		      const struct figures_from *from)
 {
 	const struct {
 		const char *name, *value, *more;
 	} variables[] = {
 		{ "data", base, ".dat" }, { "base", base, "" }, { "heading", heading, "" },
-		{ "unit", drawing->unit, "" }, { "note", drawing->note, "" }, { "stamp", stamp, "" },
+		{ "unit", drawing->unit, "" }, { "note", drawing->note, "" }, { "stamp", from->stamp, "" },
+		{ "kinds", from->kinds, "" },
 	};
 	char *text = xstrdup(""), *value, *quoted, *next;
 	size_t i;
@@ -65,48 +66,51 @@ static char *settings(const char *base, const char *heading, const struct drawin
 	return text;
 }
 
-/* Runs gnuplot with variables set; 0 when it drew. */
-static int run_gnuplot(const char *script, const char *set, const char *base, struct problem *p)
+/* Starts gnuplot with variables set. All pictures are drawn side by side: each is little work and much start. */
+static pid_t start_gnuplot(const char *script, const char *set)
 {
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		execlp("gnuplot", "gnuplot", "-e", set, script, (char *)NULL);
 		_exit(127);
 	}
+	return pid;
+}
+
+/* Waits for one picture; 0 when it was drawn. */
+static int wait_for(struct figure *figure, struct problem *p)
+{
+	pid_t pid = figure->drawing;
+	int status;
+
+	figure->drawing = 0;
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return problem(p, EXIT_FAILED, "gnuplot: %s", strerror(errno));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return problem(p, EXIT_FAILED, "gnuplot failed on %s with %s.dat", script, base);
+		return problem(p, EXIT_FAILED, "gnuplot failed on %s.dat", figure->base);
 	return 0;
 }
 
 int figure_draw(const struct figures_from *from, struct figures *figures, char *base,
-		const struct drawing *drawing, struct problem *p)
+		const struct drawing *drawing)
 {
 	const struct row *row = from->rows->row;
 	char *name = xasprintf("plots/%s.gp", drawing->script), *script = data_path(name);
 	char *heading = drawing->heading ? xstrdup(drawing->heading) :
 					   xasprintf("%s, target %s", row->cpu, row->target);
-	char *set = settings(base, heading, drawing, from->stamp);
-	int result = run_gnuplot(script, set, base, p);
+	char *set = settings(base, heading, drawing, from);
+	pid_t pid = start_gnuplot(script, set);
 
 	free(name);
 	free(script);
 	free(set);
 	free(heading);
 	free(drawing->note);
-	if (result) {
-		free(base);
-		free(drawing->title);
-		free(drawing->text);
-		return result;
-	}
 	figures->figure = xrealloc(figures->figure, (figures->count + 1) * sizeof(*figures->figure));
-	figures->figure[figures->count++] = (struct figure){ base, drawing->title, drawing->text };
+	figures->figure[figures->count++] = (struct figure){ base, drawing->title, drawing->text, pid };
 	return 0;
 }
 
@@ -148,7 +152,9 @@ char *figure_samples(const struct cells *cells, u64 phase)
 
 int figures_draw(const struct figures_from *from, struct figures *figures, struct problem *p)
 {
+	struct problem ignored;
 	int result = 0;
+	size_t i;
 	u64 phase;
 
 	memset(figures, 0, sizeof(*figures));
@@ -156,8 +162,11 @@ int figures_draw(const struct figures_from *from, struct figures *figures, struc
 		return 0;
 	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
 		result = figure_fracture(from, phase, figures, p);
-	return result ?: figure_heat(from, figures, p) ?: figure_published(from, figures, p) ?:
-			 figure_reach(from, figures, p);
+	result = result ?: figure_heat(from, figures, p) ?: figure_published(from, figures, p) ?:
+			   figure_reach(from, figures, p);
+	for (i = 0; i < figures->count; i++) /* the first problem is told */
+		result = wait_for(&figures->figure[i], result ? &ignored : p) ?: result;
+	return result;
 }
 
 void figures_free(struct figures *figures)

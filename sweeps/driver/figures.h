@@ -10,11 +10,13 @@
 #include "reach.h"
 
 #include <jansson.h>
+#include <sys/types.h>
 
 struct figure {
 	char *base;  /* path without .svg, .png, .dat */
 	char *title; /* what it shows */
 	char *text;  /* its numbers in words, for who cannot see it */
+	pid_t drawing; /* gnuplot, until it was waited for */
 };
 
 struct figures {
@@ -30,6 +32,7 @@ struct figures_from {
 	const struct published *published;
 	const char *prefix; /* of every path: "DIR/", "DIR/RUN-" */
 	const char *stamp;  /* "" or what marks every picture: these are no numbers of hardware */
+	const char *kinds;  /* "svg", or "svg png" */
 };
 
 /* Draws what there is to draw; a problem is missing or failing gnuplot, or a file that cannot be written. */
@@ -51,9 +54,9 @@ struct drawing {
 FILE *figure_data(const struct figures_from *from, const char *name, char **base,
 		  struct problem *problem);
 
-/* Draws base and adds it to the list; takes base, note, title and text of drawing. */
+/* Starts to draw base and adds it to the list; takes base, note, title and text of drawing. */
 int figure_draw(const struct figures_from *from, struct figures *figures, char *base,
-		const struct drawing *drawing, struct problem *problem);
+		const struct drawing *drawing);
 
 /* "medians over 3 repeats of 100 iterations" of the outcomes of a phase; the caller frees. */
 char *figure_samples(const struct cells *cells, u64 phase);

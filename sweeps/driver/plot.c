@@ -48,13 +48,13 @@ static int plot(const char *run, const struct rows *rows, struct problem *p)
 		cells_build(rows, &cells);
 		reach_build(&cells, &reach);
 		from = (struct figures_from){ rows, &cells, &reach, &published, prefix,
-					      environment_stamp(rows, json) };
+					      environment_stamp(rows, json), "svg png" };
 		result = figures_draw(&from, &figures, p);
 		reach_free(&reach);
 		cells_free(&cells);
 		published_free(&published);
 	}
-	for (i = 0; i < figures.count; i++)
+	for (i = 0; i < figures.count && !result; i++)
 		printf("%s.svg\n%s.png\n", figures.figure[i].base, figures.figure[i].base);
 	if (!result && !figures.count)
 		result = problem(p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "

@@ -211,7 +211,8 @@ static void set_link(struct report_run *run, const char *out)
 static void draw(struct report_run *run, const char *dir, size_t n, const struct published *published)
 {
 	char *prefix = n > 1 ? xasprintf("%s/%s-", dir, run->label) : xasprintf("%s/", dir);
-	const struct figures_from from = { &run->rows, &run->cells, &run->reach, published, prefix, run->stamp };
+	const struct figures_from from = { &run->rows, &run->cells, &run->reach, published, prefix, run->stamp,
+					    "svg" };
 	struct problem p = { 0 };
 
 	if (figures_draw(&from, &run->figures, &p)) {

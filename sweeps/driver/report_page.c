@@ -151,14 +151,14 @@ static void put_figures(FILE *out, const struct report_run *run, size_t number)
 	fputs("<h3>Pictures</h3>\n", out);
 	if (run->undrawn)
 		html_put(out, "<p class=\"stamp\">Not drawn: %s</p>\n", run->undrawn);
-	for (i = 0; i < run->figures.count; i++) {
+	for (i = 0; i < run->figures.count && !run->undrawn; i++) { /* what is there may be of an earlier time */
 		const struct figure *figure = &run->figures.figure[i];
 		char *path = xasprintf("%s.svg", figure->base), *prefix = xasprintf("r%zup%zu-", number, i + 1);
 
 		fputs("<figure>\n<div class=\"picture\">", out);
 		html_svg(out, path, prefix, figure->title, figure->text);
-		html_put(out, "</div>\n<figcaption>%s%s%s.</figcaption>\n</figure>\n", figure->title,
-			 *run->stamp ? ". " : "", run->stamp);
+		html_put(out, "</div>\n<figcaption>%s%s%s%s.</figcaption>\n</figure>\n", figure->title,
+			 *run->stamp ? " (" : "", run->stamp, *run->stamp ? ")" : "");
 		free(path);
 		free(prefix);
 	}

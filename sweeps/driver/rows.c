@@ -288,6 +288,7 @@ struct reader {
 	size_t line; /* of the file, from 1 */
 	const char *name; /* of the column being read, or 0 */
 	u32 *column; /* of field i: enum column_id, or COL_VALID + 1 + index of an extra */
+	u32 *key;    /* of field i: enum ts_key_id, or TS_KEYS */
 };
 
 #define QUOTED 60 /* so much of a bad text is told */
@@ -325,6 +326,7 @@ static void read_header(struct reader *reader)
 	size_t i, known = 0;
 
 	reader->column = xcalloc(table->columns, sizeof(u32));
+	reader->key = xcalloc(table->columns, sizeof(u32));
 	rows->extra_names = xcalloc(table->columns, sizeof(char *));
 	for (i = 0; i < table->columns; i++) {
 		u32 column = find_column(table->header[i]);
@@ -335,6 +337,7 @@ static void read_header(struct reader *reader)
 			column = COL_VALID + 1 + rows->extras++;
 		}
 		reader->column[i] = column;
+		reader->key[i] = column > COL_VALID ? TS_KEYS : ts_key_find(column_names[column], strlen(column_names[column]));
 	}
 	if (known < 3)
 		bad_row(reader, "not the header of a rows.csv, it starts", table->header[0]);
@@ -383,12 +386,8 @@ static void read_key(struct reader *reader, struct row *row, u32 key, const char
 
 static void read_column(struct reader *reader, struct row *row, u32 column, const char *text)
 {
-	u32 key = ts_key_find(column_names[column], strlen(column_names[column])), word = 0;
+	u32 word = 0;
 
-	if (key < TS_KEYS) {
-		read_key(reader, row, key, text);
-		return;
-	}
 	switch (column) {
 	case COL_RUN: row->run = text; break;
 	case COL_TARGET: row->target = text; break;
@@ -443,7 +442,9 @@ static void read_row(struct reader *reader, char *const *field, struct row *row,
 	ts_case_init(&row->c);
 	for (i = 0; i < reader->rows->table.columns; i++) {
 		reader->name = reader->rows->table.header[i];
-		if (reader->column[i] <= COL_VALID) {
+		if (reader->key[i] < TS_KEYS) {
+			read_key(reader, row, reader->key[i], field[i]);
+		} else if (reader->column[i] <= COL_VALID) {
 			read_column(reader, row, reader->column[i], field[i]);
 		} else {
 			extra[reader->column[i] - COL_VALID - 1] = field[i];
@@ -556,6 +557,7 @@ int rows_read_good(const char *path, int only_good, struct rows *rows, struct pr
 	rows->extra_texts = xcalloc(rows->table.lines * rows->extras, sizeof(char *));
 	read_rows(&reader, only_good);
 	free(reader.column);
+	free(reader.key);
 	if (reader.failed)
 		rows_free(rows);
 	return reader.failed ? -EINVAL : 0;
