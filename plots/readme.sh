@@ -35,9 +35,10 @@ figure() {
 	"$tlbscope" run "$2" --on "$3" --out "$work/$1" >"$work/$1.out"
 	table "$1"
 	if "$tlbscope" plot "$work/$1" >/dev/null 2>&1; then
-		for picture in "$work/$1"/*.svg; do
-			cp "$picture" "plots/figures/$1.svg"
+		for picture in "$work/$1"/fracture-*.svg "$work/$1"/reach*.svg; do
+			[ ! -e "$picture" ] || cp "$picture" "plots/figures/$1.svg"
 		done
+		[ ! -e "$work/$1/heat.svg" ] || cp "$work/$1/heat.svg" plots/figures/heat.svg
 	fi
 }
 

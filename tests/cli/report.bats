@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2030,SC2031 # each test has its own output
 #
 # report, guidance and compare, from runs made up in tests/data, whose numbers are reckoned here by hand:
 #   fractured  target kvm; host 4k and 2m, guest 4k (50 leaves) and 2m (16); refills and cycles, three repeats
@@ -6,8 +7,6 @@
 # Host 4k, guest 2m, fractured: refills 0, 16, 16; cycles 210, 650, 660 (each +-10 over the repeats).
 
 load helpers
-
-# shellcheck disable=SC2030,SC2031 # each test has its own output
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
