@@ -274,7 +274,7 @@ is_svg() {
 	done
 	is_svg run/fracture-refill.svg
 	is_png run/fracture-refill.png
-	grep -q 'full flush' run/fracture-refill.svg
+	grep -q 'everything flushed' run/fracture-refill.svg
 	# cycles of an emulated CPU are no picture
 	[ ! -e run/fracture-retouch.svg ]
 	[ "$before" = "$(cksum run/rows.csv run/run.json)" ]
