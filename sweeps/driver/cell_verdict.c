@@ -77,6 +77,23 @@ const struct cell *cells_verdict_cell(const struct cells *cells, u64 phase, cons
 	return NULL;
 }
 
+const struct cell *cells_with_phase(const struct cells *cells, const struct cell *like, u64 phase)
+{
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		struct ts_case a = cells->cell[i].key->c, b = like->key->c;
+
+		if (a.phase != phase || strcmp(cells->cell[i].key->host, like->key->host))
+			continue;
+		a.phase = b.phase;
+		a.op = b.op = a.at = b.at = a.count = b.count = a.repeat = b.repeat = 0;
+		if (!memcmp(&a, &b, sizeof(a)))
+			return &cells->cell[i];
+	}
+	return NULL;
+}
+
 enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *host, const char **why)
 {
 	const struct cell *small = cells_verdict_cell(cells, phase, host, TS_4K);

@@ -113,10 +113,12 @@ static void guest_pages(const struct report_run *run, struct guidance_point *poi
 		point->advice = xstrdup("2M pages do not make the TLB reach farther in this VM as long as its host has "
 					"4K pages behind them: ask for large host pages first. Whether a flush of one "
 					"page drops them all was not measured.");
-		point->evidence = xasprintf("measured (run %s): %s", run->label, why);
+		point->evidence = xasprintf("measured (run %s, rows of phase retouch with op none): %s",
+					    run->label, why);
 	} else if (reach == REACH_ONE_ENTRY) {
 		point->advice = xstrdup("Use 2M pages in the guest: each takes one entry of the TLB here.");
-		point->evidence = xasprintf("measured (run %s): %s", run->label, why);
+		point->evidence = xasprintf("measured (run %s, rows of phase retouch with op none): %s",
+					    run->label, why);
 	} else {
 		point->advice = xstrdup("Use 2M pages in the guest where the host's are 2M, too; elsewhere measure "
 					"first.");

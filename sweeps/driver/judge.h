@@ -53,6 +53,8 @@ int cell_is_emulated(const struct cell *cell);
 int cells_show_phase(const struct cells *cells, u64 phase);
 /* The outcome of the same op, at the same place, of as many pages; 0 when the cell has none. */
 const struct outcome *cell_same_op(const struct cell *cell, const struct outcome *like);
+/* The cell that differs from like in nothing but the phase, or 0. */
+const struct cell *cells_with_phase(const struct cells *cells, const struct cell *like, u64 phase);
 /* The cell of a leaf size that a verdict rests on: plain pages, 16 or more of them; 0 when there is none. */
 const struct cell *cells_verdict_cell(const struct cells *cells, u64 phase, const char *host, u64 guest);
 

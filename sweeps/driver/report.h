@@ -35,7 +35,7 @@ const char *report_column(const char *name);
 /* "rows 3, 7, 11" of outcomes: sequence numbers, for who wants to look them up. The caller frees. */
 char *report_rows(const struct outcome *const *outcome, size_t n);
 
-/* ---- report_page.c, report_tables.c ---- */
+/* ---- report_page.c, report_tables.c, report_side.c ---- */
 
 void report_page(FILE *out, const struct report_run *runs, size_t n, const char *style,
 		 const struct published *published, const struct report_options *options);
@@ -43,6 +43,7 @@ void report_fracture_table(FILE *out, const struct report_run *run, u64 phase);
 void report_op_tables(FILE *out, const struct report_run *run, u64 phase);
 void report_control_table(FILE *out, const struct report_run *run, u64 phase);
 void report_published_table(FILE *out, const struct report_run *run, const struct published *published);
+void report_loops_table(FILE *out, const struct report_run *run, const struct published *published);
 void report_reach_tables(FILE *out, const struct report_run *run);
 void report_invalid_table(FILE *out, const struct report_run *run);
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);

@@ -139,6 +139,8 @@ static void put_results(FILE *out, const struct report_run *run, const struct pu
 	}
 	if (cells_show_phase(&run->rest, TS_REFILL))
 		report_published_table(out, run, published);
+	if (cells_show_phase(&run->rest, TS_BOTH))
+		report_loops_table(out, run, published);
 	report_reach_tables(out, run);
 }
 

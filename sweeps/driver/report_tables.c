@@ -247,6 +247,74 @@ void report_published_table(FILE *out, const struct report_run *run, const struc
 		      "and of the host's page table.</p>\n", published_text(misses, 0, "source"));
 }
 
+/* ---- the loops of 2016 ---- */
+
+static void put_loop(FILE *out, const char *name, double both, double op, double access)
+{
+	const double value[] = { both, op, access, both - op - access };
+	char text[32];
+	size_t i;
+
+	html_put(out, "<tr><td>%s</td>", name);
+	for (i = 0; i < TS_COUNT(value); i++)
+		html_put(out, "<td class=\"n\">%s</td>",
+			 isnan(value[i]) ? "" : text_number(text, sizeof(text), round(value[i])));
+	fputs("</tr>\n", out);
+}
+
+static void put_published_loops(FILE *out, const struct csv_table *cycles)
+{
+	static const char *const kinds[] = { "selective", "full" };
+	size_t i, k;
+
+	for (i = 0; i < cycles->lines; i++)
+		for (k = 0; k < TS_COUNT(kinds); k++) {
+			double n = published_number(cycles, i, "iterations");
+			char *both = xasprintf("both_%s", kinds[k]), *op = xasprintf("op_%s", kinds[k]);
+			char *name = xasprintf("2016, %s%s: %s", published_text(cycles, i, "machine"),
+					       published_number(cycles, i, "global") > 0 ? ", global" : "", kinds[k]);
+
+			put_loop(out, name, published_number(cycles, i, both) / n,
+				 published_number(cycles, i, op) / n, published_number(cycles, i, "access") / n);
+			free(both);
+			free(op);
+			free(name);
+		}
+}
+
+/* Cycles of the same op in the cell of another phase; NAN when they were not measured. */
+static double cycles_in(const struct cell *cell, const struct outcome *like)
+{
+	const struct outcome *outcome = cell ? cell_same_op(cell, like) : NULL;
+
+	return outcome ? outcome->cycles : NAN;
+}
+
+void report_loops_table(FILE *out, const struct report_run *run, const struct published *published)
+{
+	static const char *const head[] = { "loop", "flush and touches", "flush alone", "touches alone", "net", NULL };
+	const struct cell *cell[MOST_CELLS], *access;
+	size_t i, j, n = pick_cells(run, TS_BOTH, cell);
+
+	put_head(out, "The loops of 2016: TSC cycles of an iteration", head);
+	for (i = 0; i < shown(n); i++) {
+		access = cells_with_phase(&run->rest, cell[i], TS_ACCESS);
+		for (j = 0; j < cell[i]->outcomes; j++) {
+			const struct outcome *o = &cell[i]->outcome[j];
+			char *set = text_set(&cell[i]->key->c), *op = text_op(o);
+			char *name = xasprintf("here, host %s, %s: %s", cell[i]->key->host, set, op);
+
+			put_loop(out, name, o->cycles, cycles_in(cells_with_phase(&run->rest, cell[i], TS_OP), o),
+				 access && access->outcomes ? access->outcome[0].cycles : NAN);
+			free(set);
+			free(op);
+			free(name);
+		}
+	}
+	put_published_loops(out, &published->cycles);
+	put_end(out);
+}
+
 /* ---- reach ---- */
 
 static void put_cliffs(FILE *out, const struct reach_set *set)
@@ -407,105 +475,4 @@ void report_invalid_table(FILE *out, const struct report_run *run)
 	}
 	put_end(out);
 	free(list);
-}
-
-/* ---- several runs ---- */
-
-/* What makes a cell, without what may differ between runs of the same thing. */
-static struct ts_case cell_case(const struct cell *cell)
-{
-	struct ts_case c = cell->key->c;
-
-	c.op = c.at = c.count = c.repeat = c.iterations = c.seed = 0;
-	return c;
-}
-
-/* The same cell in another run, or 0. */
-static const struct cell *same_cell(const struct report_run *run, const struct cell *like)
-{
-	struct ts_case a = cell_case(like), b;
-	size_t i;
-
-	for (i = 0; i < run->rest.count; i++) {
-		const struct cell *cell = &run->rest.cell[i];
-
-		b = cell_case(cell);
-		if (!memcmp(&a, &b, sizeof(a)) && !strcmp(cell->key->host, like->key->host))
-			return cell;
-	}
-	return NULL;
-}
-
-static void put_f_line(FILE *out, const struct report_run *runs, size_t n, const struct cell *like)
-{
-	char *set = text_set(&like->key->c), text[64];
-	size_t i;
-
-	html_put(out, "<tr><th scope=\"row\">%s: guest %s on host %s, %s</th>", ts_phase_names[like->key->c.phase],
-		 ts_page_names[like->key->c.guest], like->key->host, set);
-	for (i = 0; i < n; i++) {
-		const struct cell *cell = same_cell(&runs[i], like);
-
-		snprintf(text, sizeof(text), "-");
-		if (cell)
-			text_f(text, sizeof(text), cell);
-		html_put(out, "<td class=\"n\">%s</td>", strcmp(text, "-") ? text : cell ? "no F" : "");
-	}
-	fputs("</tr>\n", out);
-	free(set);
-}
-
-/* A fact of all runs, if any has it and not all are the same. */
-static void put_fact_line(FILE *out, const struct report_run *runs, size_t n, const struct environment_fact *fact)
-{
-	char **value = xcalloc(n, sizeof(*value));
-	size_t i, differ = 0;
-
-	for (i = 0; i < n; i++) {
-		value[i] = environment_text(runs[i].json, fact->path);
-		differ |= i && strcmp(value[0] ?: "", value[i] ?: "");
-	}
-	if (differ) {
-		html_put(out, "<tr><th scope=\"row\">%s</th>", fact->label);
-		for (i = 0; i < n; i++)
-			html_put(out, "<td>%s</td>", value[i] ?: "");
-		fputs("</tr>\n", out);
-	}
-	for (i = 0; i < n; i++)
-		free(value[i]);
-	free(value);
-}
-
-void report_side_by_side(FILE *out, const struct report_run *runs, size_t n)
-{
-	size_t i, j, k, lines = 0;
-
-	fputs("<div class=\"wide side\"><table>\n<caption><span>The runs side by side: what differs around them, then F of each "
-	      "cell</span></caption>\n<thead><tr><th scope=\"col\">run</th>", out);
-	for (i = 0; i < n; i++)
-		html_put(out, "<th scope=\"col\">%s</th>", runs[i].label);
-	fputs("</tr></thead>\n<tbody>\n<tr><th scope=\"row\">target, CPU</th>", out);
-	for (i = 0; i < n; i++)
-		html_put(out, "<td>%s, %s</td>", runs[i].rows.count ? runs[i].rows.row[0].target : "no rows",
-			 runs[i].rows.count ? runs[i].rows.row[0].cpu : "");
-	fputs("</tr>\n<tr><th scope=\"row\">hardware</th>", out);
-	for (i = 0; i < n; i++)
-		html_put(out, "<td>%s</td>", *runs[i].stamp ? runs[i].stamp : "yes");
-	fputs("</tr>\n", out);
-	for (i = 0; environment_fact(i); i++)
-		put_fact_line(out, runs, n, environment_fact(i));
-	for (i = 0; i < n; i++)
-		for (j = 0; j < runs[i].rest.count && lines < MOST_CELLS; j++) {
-			const struct cell *cell = &runs[i].rest.cell[j];
-
-			if (cell_is_emulated(cell) || cell->key->c.phase > TS_RETOUCH)
-				continue;
-			for (k = 0; k < i && !same_cell(&runs[k], cell);)
-				k++;
-			if (k < i)
-				continue;
-			put_f_line(out, runs, n, cell);
-			lines++;
-		}
-	put_end(out);
 }

@@ -180,23 +180,6 @@ static void print_ops(FILE *out, const struct cells *cells, u64 phase)
 
 /* ---- the loops of 2016 ---- */
 
-static const struct cell *with_phase(const struct cells *cells, const struct cell *like, u64 phase)
-{
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		struct ts_case a = cells->cell[i].key->c, b = like->key->c;
-
-		if (a.phase != phase || strcmp(cells->cell[i].key->host, like->key->host))
-			continue;
-		a.phase = b.phase;
-		a.op = b.op = a.at = b.at = a.count = b.count = a.repeat = b.repeat = 0;
-		if (!memcmp(&a, &b, sizeof(a)))
-			return &cells->cell[i];
-	}
-	return NULL;
-}
-
 static double value_in(const struct cell *cell, const struct outcome *like)
 {
 	const struct outcome *outcome = cell ? cell_same_op(cell, like) : NULL;
@@ -248,13 +231,13 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 
 		if (cell->key->c.phase != TS_BOTH || cell_is_emulated(cell))
 			continue;
-		access = with_phase(cells, cell, TS_ACCESS);
+		access = cells_with_phase(cells, cell, TS_ACCESS);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
 			char *set = text_set(&cell->key->c), *op = text_op(o);
 			char *name = xasprintf("%s: %s", set, op);
 
-			print_loop_line(out, name, o->cycles, value_in(with_phase(cells, cell, TS_OP), o),
+			print_loop_line(out, name, o->cycles, value_in(cells_with_phase(cells, cell, TS_OP), o),
 					access && access->outcomes ? access->outcome[0].cycles : NAN);
 			free(set);
 			free(op);

@@ -62,6 +62,39 @@ page_has() {
 	grep -Eq '^4k +2m +16 x 2m +210 +650 +660 +0\.98 ' <<<"$output"
 }
 
+# like LINE CHANGE...: line LINE of fractured/rows.csv with columns changed, each COLUMN=VALUE.
+like() {
+	local line=$1
+	shift
+	awk -F, -v OFS=, -v line="$line" -v changes="$*" '
+		{ sub(/\r$/, "") }
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+		NR == line {
+			n = split(changes, change, " ")
+			for (i = 1; i <= n; i++) {
+				split(change[i], part, "=")
+				$column[part[1]] = part[2]
+			}
+			print
+		}' fractured/rows.csv
+}
+
+# 2016, Haswell-EP, 500000 iterations: 948965249 both, 127682028 flush, 107691277 touches: net 1427 cycles.
+@test "report: the loops of 2016, net of flush and touches" {
+	local loop="leaves=1 touches=50 stride=4096 offset=0 order=sequential repeat=1"
+	# line 12 is invlpg far, retouch, host 4k, guest 2m; line 11 the control
+	{
+		like 12 "$loop" phase=both cycles=1890 sequence=101
+		like 12 "$loop" phase=op cycles=250 sequence=102
+		like 11 "$loop" phase=access cycles=190 sequence=103
+	} >more
+	cat more >>fractured/rows.csv
+	run -0 tlbscope report fractured
+	page_has fractured/report.html \
+		"here, host 4k, 1 x 2m, 50 touches, offset=0, sequential: invlpg far|1890|250|190|1450|" \
+		"2016, Haswell-EP: selective|1898|255|215|1427|"
+}
+
 @test "guidance: each point with its rows, the cost at a stated rate" {
 	tlbscope report fractured
 	run -0 cat fractured/guidance.md
