@@ -87,8 +87,8 @@ like() {
 		like 12 "$loop" phase=both cycles=1890 sequence=101
 		like 12 "$loop" phase=op cycles=250 sequence=102
 		like 11 "$loop" phase=access cycles=190 sequence=103
-	} >more
-	cat more >>fractured/rows.csv
+	} >added.csv
+	cat added.csv >>fractured/rows.csv
 	run -0 tlbscope report fractured
 	page_has fractured/report.html \
 		"here, host 4k, 1 x 2m, 50 touches, offset=0, sequential: invlpg far|1890|250|190|1450|" \
