@@ -140,7 +140,7 @@ help:
 	@echo "module     the host module, for the kernel headers in KDIR; module-check: W=1 and sparse"
 	@echo "           module-matrix: against the headers of every suite (debootstrap, root)"
 	@echo "lab        KVM with nested paging in a VM of QEMU's TCG, one boot; lab-all: everything there"
-	@echo "bench      median time of five runs of the plan fracture on tcg"
+	@echo "bench      median times of the plan fracture on tcg and of a report of 100,000 rows"
 	@echo "figures    make the tables and pictures of README.md anew"
 	@echo "install    copy program, data and manual below the prefix; honours DESTDIR"
 	@echo "uninstall  remove what install has put there"

@@ -40,22 +40,26 @@ static char *gnuplot_text(const char *text)
 	return out;
 }
 
-/* "data='...'; base='...'; ..." for gnuplot -e; the caller frees. */
+/*
+ * "data='...'; base='...'; ..." for gnuplot -e; the caller frees. A path that begins with < or | would be a command to
+ * gnuplot, so that none begins with what a directory is called.
+ */
 static char *settings(const char *base, const char *heading, const struct drawing *drawing,
 		      const struct figures_from *from)
 {
+	const char *here = *base == '/' ? "" : "./";
 	const struct {
-		const char *name, *value, *more;
+		const char *name, *before, *value, *after;
 	} variables[] = {
-		{ "data", base, ".dat" }, { "base", base, "" }, { "heading", heading, "" },
-		{ "unit", drawing->unit, "" }, { "note", drawing->note, "" }, { "stamp", from->stamp, "" },
-		{ "kinds", from->kinds, "" },
+		{ "data", here, base, ".dat" }, { "base", here, base, "" }, { "heading", "", heading, "" },
+		{ "unit", "", drawing->unit, "" }, { "note", "", drawing->note, "" },
+		{ "stamp", "", from->stamp, "" }, { "kinds", "", from->kinds, "" },
 	};
 	char *text = xstrdup(""), *value, *quoted, *next;
 	size_t i;
 
 	for (i = 0; i < TS_COUNT(variables); i++) {
-		value = xasprintf("%s%s", variables[i].value, variables[i].more);
+		value = xasprintf("%s%s%s", variables[i].before, variables[i].value, variables[i].after);
 		quoted = gnuplot_text(value);
 		next = xasprintf("%s%s=%s; ", text, variables[i].name, quoted);
 		free(value);
@@ -90,7 +94,7 @@ static int wait_for(struct figure *figure, struct problem *p)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return problem(p, EXIT_FAILED, "gnuplot failed on %s.dat", figure->base);
+		return problem(p, EXIT_FAILED, "gnuplot failed on %s.dat", strrchr(figure->base, '/') + 1);
 	return 0;
 }
 

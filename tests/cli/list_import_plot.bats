@@ -286,12 +286,17 @@ is_svg() {
 	need_qemu
 	need gnuplot gnuplot-nox
 	local name
-	for name in "with blanks" "it's" "100%" 'a"b'; do
+	# gnuplot takes a path that begins with < or | for a command
+	for name in "with blanks" "it's" "100%" 'a"b' '<touch made;' '|touch made;'; do
 		mkdir "$BATS_TEST_TMPDIR/$name"
 		cp run/rows.csv "$BATS_TEST_TMPDIR/$name/"
-		run -0 tlbscope plot "$BATS_TEST_TMPDIR/$name"
-		is_png "$BATS_TEST_TMPDIR/$name/fracture-refill.png"
 	done
+	cd "$BATS_TEST_TMPDIR"
+	for name in *; do
+		run -0 tlbscope plot "$name"
+		is_png "$name/fracture-refill.png"
+	done
+	[ ! -e made ]
 }
 
 @test "plot without gnuplot, or with nothing to draw, says so" {
