@@ -329,8 +329,8 @@ static void cost(const struct report_run *run, const struct report_options *opti
 
 /* ---- all of them ---- */
 
-void guidance_build(const struct report_run *run, const struct report_options *options,
-		    struct guidance_point point[GUIDANCE_POINTS])
+static void build_points(const struct report_run *run, const struct report_options *options,
+			 struct guidance_point point[GUIDANCE_POINTS])
 {
 	memset(point, 0, GUIDANCE_POINTS * sizeof(*point));
 	guest_pages(run, &point[0]);
@@ -341,7 +341,7 @@ void guidance_build(const struct report_run *run, const struct report_options *o
 	cost(run, options, &point[5]);
 }
 
-void guidance_free(struct guidance_point point[GUIDANCE_POINTS])
+static void free_points(struct guidance_point point[GUIDANCE_POINTS])
 {
 	size_t i;
 
@@ -349,6 +349,75 @@ void guidance_free(struct guidance_point point[GUIDANCE_POINTS])
 		free(point[i].advice);
 		free(point[i].evidence);
 	}
+}
+
+int guidance_same_machine(const struct report_run *a, const struct report_run *b)
+{
+	static const char *const paths[] = {
+		"machine.cpu.model_name", "machine.cpu.family", "machine.cpu.model", "machine.cpu.stepping",
+		"machine.cpu.microcode", "machine.cpu.hypervisor_name", "machine.hypervisor_product",
+		"machine.kernel.release",
+	};
+	int same = !strcmp(a->stamp, b->stamp) && !a->json == !b->json &&
+		   (a->json || (a->rows.count && b->rows.count && !strcmp(a->rows.row->cpu, b->rows.row->cpu)));
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(paths) && same; i++) {
+		char *x = environment_text(a->json, paths[i]), *y = environment_text(b->json, paths[i]);
+
+		same = !strcmp(x ?: "", y ?: "");
+		free(x);
+		free(y);
+	}
+	return same;
+}
+
+static int is_measured(const struct guidance_point *point)
+{
+	return !strncmp(point->evidence, "measured", strlen("measured"));
+}
+
+/* Takes over the points that the run measured and nobody before it. */
+static void add_run(struct guidance *guidance, const struct report_run *run, const struct report_options *options)
+{
+	struct guidance_point point[GUIDANCE_POINTS], old;
+	size_t i;
+
+	build_points(run, options, point);
+	for (i = 0; i < GUIDANCE_POINTS; i++) {
+		if (is_measured(&guidance->point[i]) || !is_measured(&point[i]))
+			continue;
+		old = guidance->point[i];
+		guidance->point[i] = point[i];
+		point[i] = old;
+	}
+	free_points(point);
+}
+
+size_t guidance_build(const struct report_run *runs, size_t n, const struct report_options *options,
+		      struct guidance **list)
+{
+	size_t i, j, machines = 0;
+
+	*list = xcalloc(n, sizeof(**list));
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < machines && !guidance_same_machine((*list)[j].run, &runs[i]);)
+			j++;
+		if (j < machines) {
+			add_run(&(*list)[j], &runs[i], options);
+			continue;
+		}
+		(*list)[machines].run = &runs[i];
+		build_points(&runs[i], options, (*list)[machines++].point);
+	}
+	return machines;
+}
+
+void guidance_free(struct guidance *list, size_t n)
+{
+	while (n)
+		free_points(list[--n].point);
+	free(list);
 }
 
 /* A text from a file in Markdown: what would be markup there gets a backslash; no line feeds. */
@@ -372,33 +441,47 @@ static void put_point(FILE *out, const struct guidance_point *point)
 		fprintf(out, "```\n%s```\n\n", point->snippet);
 }
 
-void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
-		       const struct report_options *options)
+/* What each run of the machine answers. */
+static void put_answers(FILE *out, const struct report_run *machine, const struct report_run *runs, size_t n)
 {
-	struct guidance_point point[GUIDANCE_POINTS];
 	char *first, *second;
-	size_t i, j;
+	size_t i;
 
-	fputs("# What to set\n\n", out);
 	for (i = 0; i < n; i++) {
-		fputs("## ", out);
-		put_markdown(out, runs[i].rows.count ? runs[i].rows.row[0].cpu : runs[i].label);
-		fputs(", run ", out);
-		put_markdown(out, runs[i].label);
-		fputs("\n\n", out);
+		if (!guidance_same_machine(machine, &runs[i]))
+			continue;
 		report_answer(&runs[i], &first, &second);
+		fputs("Run ", out);
+		put_markdown(out, runs[i].label);
+		fputs(": ", out);
 		put_markdown(out, first);
 		fputs(" ", out);
 		put_markdown(out, second);
 		fputs("\n\n", out);
-		if (*runs[i].stamp)
-			fprintf(out, "**Not hardware: %s.**\n\n", runs[i].stamp);
-		guidance_build(&runs[i], options, point);
-		for (j = 0; j < GUIDANCE_POINTS; j++)
-			put_point(out, &point[j]);
-		guidance_free(point);
 		free(first);
 		free(second);
 	}
+}
+
+void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
+		       const struct report_options *options)
+{
+	struct guidance *list;
+	size_t i, j, machines = guidance_build(runs, n, options, &list);
+
+	fputs("# What to set\n\n", out);
+	for (i = 0; i < machines; i++) {
+		const struct report_run *run = list[i].run;
+
+		fputs("## ", out);
+		put_markdown(out, run->rows.count ? run->rows.row[0].cpu : run->label);
+		fputs("\n\n", out);
+		put_answers(out, run, runs, n);
+		if (*run->stamp)
+			fprintf(out, "**Not hardware: %s.**\n\n", run->stamp);
+		for (j = 0; j < GUIDANCE_POINTS; j++)
+			put_point(out, &list[i].point[j]);
+	}
 	fprintf(out, "Made by tlbscope %s; the evidence is in report.html and rows.csv.\n", TS_VERSION);
+	guidance_free(list, machines);
 }

@@ -60,9 +60,18 @@ struct guidance_point {
 
 #define GUIDANCE_POINTS 6
 
-void guidance_build(const struct report_run *run, const struct report_options *options,
-		    struct guidance_point point[GUIDANCE_POINTS]);
-void guidance_free(struct guidance_point point[GUIDANCE_POINTS]);
+/* All runs of one machine: each point from the first of them that measured it. */
+struct guidance {
+	const struct report_run *run; /* the first of the machine */
+	struct guidance_point point[GUIDANCE_POINTS];
+};
+
+/* Are two runs of one machine, and both of hardware or of the same emulation? */
+int guidance_same_machine(const struct report_run *a, const struct report_run *b);
+/* One for each machine, in the order of the runs; returns how many. */
+size_t guidance_build(const struct report_run *runs, size_t n, const struct report_options *options,
+		      struct guidance **list);
+void guidance_free(struct guidance *list, size_t n);
 void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
 		       const struct report_options *options);
 

@@ -187,25 +187,37 @@ static void put_inline(FILE *out, const char *text)
 	free(copy);
 }
 
-static void put_guidance(FILE *out, const struct report_run *run, const struct report_options *options)
+static void put_point(FILE *out, const struct guidance_point *point)
 {
-	struct guidance_point point[GUIDANCE_POINTS];
-	size_t i;
+	html_put(out, "<dt>%s</dt>\n<dd><p>", point->topic);
+	put_inline(out, point->advice);
+	fputs("</p>\n<p class=\"note\">Evidence: ", out);
+	put_inline(out, point->evidence);
+	fputs("</p>\n", out);
+	if (point->snippet)
+		html_put(out, "<pre>%s</pre>\n", point->snippet);
+	fputs("</dd>\n", out);
+}
 
-	guidance_build(run, options, point);
-	fputs("<h3>What to set</h3>\n<p>The same as <a href=\"guidance.md\">guidance.md</a>.</p>\n<dl>\n", out);
-	for (i = 0; i < GUIDANCE_POINTS; i++) {
-		html_put(out, "<dt>%s</dt>\n<dd><p>", point[i].topic);
-		put_inline(out, point[i].advice);
-		fputs("</p>\n<p class=\"note\">Evidence: ", out);
-		put_inline(out, point[i].evidence);
-		fputs("</p>\n", out);
-		if (point[i].snippet)
-			html_put(out, "<pre>%s</pre>\n", point[i].snippet);
-		fputs("</dd>\n", out);
+/* For each machine; its CPU as a heading when there are several runs. */
+static void put_guidance(FILE *out, const struct report_run *runs, size_t n, const struct report_options *options)
+{
+	struct guidance *list;
+	size_t i, j, machines = guidance_build(runs, n, options, &list);
+
+	html_put(out, "<h3>What to set</h3>\n<p>The same as <a href=\"guidance.md\">guidance.md</a>%s.</p>\n",
+		 n > 1 ? ": for each machine, from the first of its runs that measured the point" : "");
+	for (i = 0; i < machines; i++) {
+		if (n > 1)
+			html_put(out, "<h4>%s%s%s</h4>\n",
+				 list[i].run->rows.count ? list[i].run->rows.row[0].cpu : list[i].run->label,
+				 *list[i].run->stamp ? ": " : "", list[i].run->stamp);
+		fputs("<dl>\n", out);
+		for (j = 0; j < GUIDANCE_POINTS; j++)
+			put_point(out, &list[i].point[j]);
+		fputs("</dl>\n", out);
 	}
-	fputs("</dl>\n", out);
-	guidance_free(point);
+	guidance_free(list, machines);
 }
 
 /* The plan as a file, from run.json: when the command alone does not tell it. */
@@ -287,7 +299,8 @@ static void put_run(FILE *out, const struct report_run *run, size_t number, size
 	put_figures(out, run, number);
 	put_method(out, run);
 	put_invalid(out, run);
-	put_guidance(out, run, options);
+	if (n == 1)
+		put_guidance(out, run, n, options);
 	put_machine(out, run);
 	put_reproduce(out, run);
 	put_data(out, run);
@@ -324,6 +337,7 @@ void report_page(FILE *out, const struct report_run *runs, size_t n, const char 
 	if (n > 1) {
 		fputs("<section>\n<h2>All runs</h2>\n", out);
 		report_side_by_side(out, runs, n);
+		put_guidance(out, runs, n, options);
 		fputs("</section>\n", out);
 	}
 	for (i = 0; i < n; i++)
