@@ -11,6 +11,7 @@
 int command_doctor(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_table(int argc, char **argv);
+int command_ceiling(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_import(int argc, char **argv);

@@ -183,7 +183,7 @@ static int better_selective(const struct outcome *a, const struct outcome *b)
 	return x->count < y->count;
 }
 
-/* An op that does nothing, with the smallest count: none, or the selective op's twin. */
+/* An op that does nothing: none, or the selective op's twin, which stands behind none in the op table. */
 static int is_none(const struct outcome *a, const struct cell *cell)
 {
 	u64 op = a->row[0]->c.op;
@@ -207,8 +207,8 @@ static void pick(struct cell *cell)
 
 		if (isnan(outcome_value(o)))
 			continue;
-		if (!cell->none && is_none(o, cell))
-			cell->none = o;
+		if (is_none(o, cell))
+			cell->none = o; /* the twin rather than none: it enters the kernel, too */
 		if (!cell->full && is_full_control(o->row[0]))
 			cell->full = o;
 		if (!cell->full && o->row[0]->class == TS_CLASS_FULL &&
@@ -371,8 +371,7 @@ static const struct cell *verdict_cell(const struct cells *cells, u64 phase, con
 	return NULL;
 }
 
-/* A sentence for the first reason of a list that is explained; the list itself if none is. */
-static const char *explain(const char *reasons)
+const char *judge_explain(const char *reasons)
 {
 	static const struct {
 		const char *reason, *sentence;
@@ -422,7 +421,7 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 		return VERDICT_UNDECIDED;
 	}
 	if ((!small || !large) && first && strcmp(first->valid, "ok")) {
-		*why = explain(first->valid);
+		*why = judge_explain(first->valid);
 		return VERDICT_UNDECIDED;
 	}
 	if (!small || !large) {
@@ -430,7 +429,7 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 		return VERDICT_UNDECIDED;
 	}
 	if (strcmp(small->valid, "ok") || strcmp(large->valid, "ok")) {
-		*why = explain(strcmp(small->valid, "ok") ? small->valid : large->valid);
+		*why = judge_explain(strcmp(small->valid, "ok") ? small->valid : large->valid);
 		return VERDICT_UNDECIDED;
 	}
 	verdict = verdict_of(&small->f, &large->f);

@@ -44,6 +44,9 @@ void judge_row(struct row *row);
 /* Does the op, run on leaf 0, have to make a new frame visible? */
 int judge_twin_must_be_new(const struct ts_case *c);
 
+/* A sentence for the first reason of a list that is explained; the list itself if none is. */
+const char *judge_explain(const char *reasons);
+
 /* Measure of a phase: refills or cycles of an outcome. */
 double outcome_value(const struct outcome *outcome);
 

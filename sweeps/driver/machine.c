@@ -5,9 +5,11 @@
 #include "types.h"
 #include "util.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 /* First value of a key in /proc/cpuinfo; caller frees; 0 if there is none. */
@@ -71,6 +73,25 @@ static void add_cpu(json_t *machine)
 	json_object_set_new(machine, "cpu", cpu);
 }
 
+#define TSC_SECONDS 0.02 /* the clock's own steps are a millionth of it */
+
+/* Ticks of the TSC a second, against the kernel's clock that nobody adjusts. */
+static double tsc_hz(void)
+{
+	struct timespec start, now;
+	u64 first, last;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &start);
+	first = __builtin_ia32_rdtsc();
+	do {
+		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+		last = __builtin_ia32_rdtsc();
+		seconds = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
+	} while (seconds < TSC_SECONDS);
+	return (last - first) / seconds;
+}
+
 json_t *machine_describe(void)
 {
 	static const struct {
@@ -94,6 +115,7 @@ json_t *machine_describe(void)
 	size_t i;
 
 	add_cpu(machine);
+	json_object_set_new(machine, "tsc_hz", json_real(round(tsc_hz() / 1e3) * 1e3));
 	if (!uname(&kernel))
 		json_object_set_new(machine, "kernel", json_pack("{s:s, s:s, s:s}",
 								 "release", kernel.release,

@@ -16,6 +16,7 @@ static const struct {
 	{ "doctor", command_doctor, "what this machine can measure, and what is missing" },
 	{ "run", command_run, "run a sweep and print its table" },
 	{ "table", command_table, "print the fracture table of runs" },
+	{ "ceiling", command_ceiling, "break-even of single and full flushes, and the kernel's ceiling" },
 	{ "plot", command_plot, "draw the pictures of a run" },
 	{ "list", command_list, "plans, ops, axes, targets, probes, cpus" },
 	{ "import", command_import, "make a run of a guest's serial log" },

@@ -3,6 +3,9 @@
  * tlbscope plot: pictures of a run, drawn by gnuplot from plots/NAME.gp. This program only writes the numbers that a
  * script needs into a table beside the picture, so that everyone can redraw it.
  */
+#include "plot.h"
+
+#include "ceiling.h"
 #include "command.h"
 #include "judge.h"
 #include "reach.h"
@@ -106,9 +109,8 @@ static char *gnuplot_text(const char *text)
 	return out;
 }
 
-/* Runs gnuplot with variables set; 0 when it drew. */
-static int draw(const char *script, const char *data, const char *base, const char *title,
-		const char *unit, struct problem *p)
+int plot_draw(const char *script, const char *data, const char *base, const char *title,
+	      const char *unit, struct problem *p)
 {
 	char *texts[] = { gnuplot_text(data), gnuplot_text(base), gnuplot_text(title), gnuplot_text(unit) };
 	char *set = xasprintf("data=%s; base=%s; heading=%s; unit=%s", texts[0], texts[1], texts[2],
@@ -161,7 +163,7 @@ static int plot_phase(const struct rows *rows, const struct cells *cells, u64 ph
 		fclose(out);
 	}
 	if (n)
-		result = draw(script, data, base, title,
+		result = plot_draw(script, data, base, title,
 			      phase == TS_REFILL ? "share of the leaves that were refilled" :
 						   "TSC cycles a touch", p);
 	else if (!result)
@@ -300,7 +302,7 @@ static int draw_reach(const struct reach_set *set, const char *base, const char 
 	int result = write_reach(data, set, &curves, p);
 
 	if (!result && curves)
-		result = draw(script, data, base, title, "TSC cycles a line", p);
+		result = plot_draw(script, data, base, title, "TSC cycles a line", p);
 	else if (!result)
 		unlink(data);
 	if (!result && curves)
@@ -330,6 +332,21 @@ static int plot_reach(const struct rows *rows, const struct reach *reach, const 
 	}
 	free(cpu);
 	return result < 0 ? result : 0;
+}
+
+/* The break-even, one picture for each host page that has one. */
+static int plot_ceiling(const struct rows *rows, const char *dir, size_t *drawn, struct problem *p)
+{
+	char *base = xasprintf("%s/ceiling", dir), *title = heading(rows);
+	struct ceiling ceiling;
+	int result;
+
+	ceiling_build(rows, &ceiling);
+	result = ceiling_plot(&ceiling, base, title, drawn, p);
+	ceiling_free(&ceiling);
+	free(base);
+	free(title);
+	return result;
 }
 
 static char *run_dir(const char *run)
@@ -380,9 +397,11 @@ int command_plot(int argc, char **argv)
 		result = plot_phase(&rows, &cells, phase, dir, &drawn, &p);
 	if (!result)
 		result = plot_reach(&rows, &reach, dir, &drawn, &p);
+	if (!result)
+		result = plot_ceiling(&rows, dir, &drawn, &p);
 	if (!result && !drawn)
 		result = problem(&p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
-				 "full flush, and no reach curve of a real CPU", request.run);
+				 "full flush, and no reach curve or break-even of a real CPU", request.run);
 	reach_free(&reach);
 	cells_free(&cells);
 	rows_free(&rows);

@@ -677,8 +677,8 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* The table of what was measured, then where it is. */
-static int show_result(const char *dir, struct problem *p)
+/* The table of what was measured, then where it is, and what makes more of it than a table. */
+static int show_result(const char *dir, const struct plan *plan, struct problem *p)
 {
 	char *path = rows_path(dir);
 	struct rows rows;
@@ -690,6 +690,8 @@ static int show_result(const char *dir, struct problem *p)
 	table_print(stdout, &rows, 1, NULL);
 	rows_free(&rows);
 	printf("\nresults: %s\n", dir);
+	if (!strcmp(plan->name, "ceiling"))
+		printf("The break-even of it: tlbscope ceiling %s\n", dir);
 	return 0;
 }
 
@@ -714,7 +716,7 @@ int command_run(int argc, char **argv)
 	dir = run.record.dir ? xstrdup(run.record.dir) : NULL;
 	record_close(&run.record, result && p.exit_code == EXIT_INPUT);
 	if (!result)
-		result = show_result(dir, &p);
+		result = show_result(dir, &run.plan, &p);
 	free(dir);
 	free(run.list);
 	plan_free(&run.plan);
