@@ -11,7 +11,7 @@
  */
 #include "target_module.h"
 
-#include "link.h"
+#include "counting_link.h"
 #include "protocol.h"
 #include "target.h"
 #include "util.h"
@@ -307,7 +307,9 @@ static int module_open(struct target *target, struct problem *p)
 	target->accel = module->on_tcg ? "tcg" : module->in_vm ? "vm" : "native";
 	target->features = module->hello.features;
 	target->cpu = xstrdup(hello_text(&module->hello, "brand"));
-	return 0;
+	result = counting_link_open(target->counting, &module->link, &module->hello, 0, PERF_ALL);
+	module->failed = result != 0;
+	return result;
 }
 
 /*
@@ -324,7 +326,7 @@ static int module_measure(struct target *target, const struct ts_case *c, struct
 	row->host_how = "";
 	if (module->emulated || (module->on_tcg && c->phase != TS_REFILL))
 		row_reason(row, "emulated-cpu");
-	result = link_measure(&module->link, c, row, p);
+	result = counting_link_measure(target->counting, &module->link, c, row, p);
 	module->failed = result && result != -ENOTSUP;
 	if (result == -EINVAL && p->exit_code == EXIT_INPUT)
 		return problem(p, EXIT_INPUT, "the window does not fit into half of the memory that "
@@ -364,6 +366,8 @@ const struct target_ops target_module = {
 		  "work shares the CPU",
 	.probes = module_probes,
 	.phases = ~0u,
+	.counters = 1u << COUNT_MODULE,
+	.counts_unasked = 1,
 	.open = module_open,
 	.measure = module_measure,
 	.close = module_close,

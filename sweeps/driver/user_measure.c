@@ -231,6 +231,64 @@ static int run_round(struct cell *cell)
 	return 0;
 }
 
+/* --- Counting -------------------------------------------------------------------------------- */
+
+/* One turn with the counters on from before the call to behind the pass. */
+static int count_turn(struct cell *cell, struct condition *condition)
+{
+	struct perf_group *group = cell->user->group;
+	int i, error = user_op_prepare(&condition->op);
+
+	for (i = 0; i < WARM_PASSES && !error; i++)
+		user_window_pass(&cell->window);
+	if (!error)
+		error = perf_group_start(group);
+	if (error)
+		return error;
+	error = user_op_run(&condition->op);
+	user_window_pass(&cell->window);
+	return perf_group_stop(group) ?: error;
+}
+
+static int count_condition(struct cell *cell, struct condition *condition)
+{
+	struct perf_group *group = cell->user->group;
+	u64 difference[MAX_EVENTS];
+	struct perf_counts before, after;
+	int error = perf_group_read(group, &before);
+	size_t i;
+
+	for (i = 0; i < cell->wanted && !error; i++)
+		error = count_turn(cell, condition);
+	error = error ?: perf_group_read(group, &after) ?:
+		perf_counts_between(&before, &after, group->events, difference);
+	for (i = 0; i < group->events && !error; i++)
+		condition->result->counts[i] = (double)difference[i] / cell->wanted;
+	return error;
+}
+
+/*
+ * Events are counted in turns of their own, behind the timed ones, which the system calls that start and stop the
+ * counters would disturb. The call itself runs in the kernel and is not in the counts of PMU events
+ * (exclude_kernel): they are the touches', and those of the few instructions around.
+ */
+static int count_events(struct cell *cell)
+{
+	size_t i;
+
+	for (i = 0; i < cell->conditions && cell->user->group; i++) {
+		struct condition *condition = &cell->condition[i];
+
+		if (interrupted)
+			return -EINTR;
+		if (!condition->running)
+			continue;
+		condition->result->count_error = count_condition(cell, condition);
+		condition->result->has_counts = !condition->result->count_error;
+	}
+	return 0;
+}
+
 /* --- Judging --------------------------------------------------------------------------------- */
 
 /*
@@ -460,7 +518,7 @@ int user_measure(struct user *user, const struct ts_case *cases, size_t count,
 		return 0;
 	}
 	set_up(&cell, cases, count, result);
-	error = run_rounds(&cell);
+	error = run_rounds(&cell) ?: count_events(&cell);
 	if (!error) {
 		finish(&cell);
 	} else if (error != -EINTR) {
