@@ -66,6 +66,15 @@ static int count_chain(struct counting *counting, size_t n, size_t stride, size_
 	return at ? result : -EFAULT;
 }
 
+/* Built with a sanitizer it would touch that one's memory, too. */
+static __attribute__((no_sanitize_address)) void touch_fresh(char *memory)
+{
+	size_t i;
+
+	for (i = 0; i < FRESH_PAGES; i++)
+		*(volatile char *)(memory + i * PAGE) = 1;
+}
+
 static int count_fresh(struct counting *counting, double *counts)
 {
 	char *memory = map(FRESH_PAGES * PAGE);
@@ -77,8 +86,7 @@ static int count_fresh(struct counting *counting, double *counts)
 		return -ENOTSUP;
 	result = counting_start(counting, &before);
 	if (!result) {
-		for (i = 0; i < FRESH_PAGES; i++)
-			*(volatile char *)(memory + i * PAGE) = 1;
+		touch_fresh(memory);
 		result = counting_stop(counting, &before, counts);
 	}
 	for (i = 0; i < counting->events && !result; i++)
@@ -99,7 +107,7 @@ static int count_instructions(const struct counting *counting, double *ratio)
 	own.event[0] = (struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
 	if (perf_group_open(&own.group, counting->group.ops, own.event, 1, 0, PERF_USER, &p))
 		return -ENODATA;
-	result = counting_start(&own, &before);
+	result = perf_group_start(&own.group) ?: counting_start(&own, &before);
 	if (!result) {
 		__asm__ volatile("1:\tdec %0\n\tjnz 1b" : "+r"(n) : : "cc");
 		result = counting_stop(&own, &before, ratio);

@@ -79,7 +79,8 @@ static int check_host_instructions(const struct checked *checked, double *ratio)
 	own.event[0] = (struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
 	if (perf_group_open(&own.group, &perf_system, own.event, 1, checked->thread, checked->side, &p))
 		return -ENODATA;
-	result = run_case(&own, checked->link, CHECK_INSTRUCTIONS, ratio);
+	result = perf_group_start(&own.group) ?:
+		 run_case(&own, checked->link, CHECK_INSTRUCTIONS, ratio);
 	perf_group_close(&own.group);
 	check_case(CHECK_INSTRUCTIONS, &c);
 	*ratio *= c.touches / check_case_instructions(&c);

@@ -72,6 +72,8 @@ void counting_open(struct counting *counting, const struct perf_ops *ops, pid_t 
 	if (!result)
 		result = perf_group_open(&counting->group, ops, counting->event, counting->events, thread, side,
 					 &p);
+	if (!result && perf_group_start(&counting->group))
+		result = problem(&p, EXIT_FAILED, "the group of events cannot be started");
 	if (result)
 		counting_give_up(counting, "%s", p.text);
 	else
@@ -86,14 +88,14 @@ void counting_close(struct counting *counting)
 
 int counting_start(struct counting *counting, struct perf_counts *before)
 {
-	return perf_group_read(&counting->group, before) ?: perf_group_start(&counting->group);
+	return perf_group_read(&counting->group, before);
 }
 
 int counting_stop(struct counting *counting, const struct perf_counts *before, double *counts)
 {
 	u64 difference[MAX_EVENTS];
 	struct perf_counts after;
-	int result = perf_group_stop(&counting->group) ?: perf_group_read(&counting->group, &after) ?:
+	int result = perf_group_read(&counting->group, &after) ?:
 		     perf_counts_between(before, &after, counting->events, difference);
 	size_t i;
 

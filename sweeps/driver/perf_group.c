@@ -148,26 +148,16 @@ void perf_group_close(struct perf_group *group)
 
 /* ---- count ---- */
 
-static int control(struct perf_group *group, unsigned long request)
+int perf_group_start(struct perf_group *group)
 {
 	int result;
 
 	if (!group->events)
 		return -ENODATA;
 	do {
-		result = group->ops->control(group->fd[0], request, PERF_IOC_FLAG_GROUP);
+		result = group->ops->control(group->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	} while (result == -EINTR);
 	return result;
-}
-
-int perf_group_start(struct perf_group *group)
-{
-	return control(group, PERF_EVENT_IOC_ENABLE);
-}
-
-int perf_group_stop(struct perf_group *group)
-{
-	return control(group, PERF_EVENT_IOC_DISABLE);
 }
 
 /* What read(2) gives with the read_format above. */

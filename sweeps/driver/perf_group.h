@@ -59,10 +59,14 @@ int perf_group_open(struct perf_group *group, const struct perf_ops *ops, const 
 		    size_t n, pid_t thread, enum perf_side side, struct problem *problem);
 void perf_group_close(struct perf_group *group);
 
-int perf_group_start(struct perf_group *group); /* 0, or -errno */
-int perf_group_stop(struct perf_group *group);
+/*
+ * Starts it, once: from then on it counts, and what lies between two readings is their difference. (Stopping and
+ * starting again is nothing to rely on: on Linux 6.18 a task-clock that does not lead its group stands still
+ * afterwards, with time_running as long as time_enabled.) 0, or a negative errno.
+ */
+int perf_group_start(struct perf_group *group);
 
-/* The counts since the group was opened. 0; -ENODATA: it has lost its counters; another negative errno. */
+/* The counts since it was started. 0; -ENODATA: it has lost its counters; another negative errno. */
 int perf_group_read(struct perf_group *group, struct perf_counts *counts);
 
 /*

@@ -233,42 +233,44 @@ static int run_round(struct cell *cell)
 
 /* --- Counting -------------------------------------------------------------------------------- */
 
-/* One turn with the counters on from before the call to behind the pass. */
-static int count_turn(struct cell *cell, struct condition *condition)
+/* One turn, and what was counted from before the call to behind the pass added to sums. */
+static int count_turn(struct cell *cell, struct condition *condition, u64 *sums)
 {
 	struct perf_group *group = cell->user->group;
-	int i, error = user_op_prepare(&condition->op);
+	struct perf_counts before, after;
+	u64 difference[MAX_EVENTS];
+	int error = user_op_prepare(&condition->op), run_error;
+	size_t i;
 
 	for (i = 0; i < WARM_PASSES && !error; i++)
 		user_window_pass(&cell->window);
-	if (!error)
-		error = perf_group_start(group);
+	error = error ?: perf_group_read(group, &before);
 	if (error)
 		return error;
-	error = user_op_run(&condition->op);
+	run_error = user_op_run(&condition->op);
 	user_window_pass(&cell->window);
-	return perf_group_stop(group) ?: error;
+	error = run_error ?: perf_group_read(group, &after) ?:
+		perf_counts_between(&before, &after, group->events, difference);
+	for (i = 0; i < group->events && !error; i++)
+		sums[i] += difference[i];
+	return error;
 }
 
 static int count_condition(struct cell *cell, struct condition *condition)
 {
-	struct perf_group *group = cell->user->group;
-	u64 difference[MAX_EVENTS];
-	struct perf_counts before, after;
-	int error = perf_group_read(group, &before);
+	u64 sums[MAX_EVENTS] = { 0 };
+	int error = 0;
 	size_t i;
 
 	for (i = 0; i < cell->wanted && !error; i++)
-		error = count_turn(cell, condition);
-	error = error ?: perf_group_read(group, &after) ?:
-		perf_counts_between(&before, &after, group->events, difference);
-	for (i = 0; i < group->events && !error; i++)
-		condition->result->counts[i] = (double)difference[i] / cell->wanted;
+		error = count_turn(cell, condition, sums);
+	for (i = 0; i < cell->user->group->events && !error; i++)
+		condition->result->counts[i] = (double)sums[i] / cell->wanted;
 	return error;
 }
 
 /*
- * Events are counted in turns of their own, behind the timed ones, which the system calls that start and stop the
+ * Events are counted in turns of their own, behind the timed ones, which the system calls that read the
  * counters would disturb. The call itself runs in the kernel and is not in the counts of PMU events
  * (exclude_kernel): they are the touches', and those of the few instructions around.
  */

@@ -22,7 +22,7 @@ struct user {
 	struct user_pin pin;
 	struct user_trace trace;
 	struct user_limits limits;
-	struct perf_group *group; /* events of this thread, opened and stopped; 0 for none */
+	struct perf_group *group; /* events of this thread, started; 0 for none */
 };
 
 void user_open(struct user *user);
