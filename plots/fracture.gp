@@ -19,10 +19,10 @@ set style textbox opaque noborder fillcolor rgb 'white' margins 1,1
 set xtics scale 0
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.25]
-set ylabel unit
+set ylabel unit noenhanced
 if (top == 1) { set ytics 0, 0.2, 1 }
 set key at screen 0.09, screen 0.90 left top Left reverse horizontal maxcols 3 maxrows 1 samplen 1 width -3 font ',11'
-set label 1 heading at graph 0, screen 0.955 left font ',13'
+set label 1 heading at graph 0, screen 0.955 left noenhanced font ',13'
 set tmargin at screen 0.80
 set bmargin at screen 0.20
 set lmargin 9

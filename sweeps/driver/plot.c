@@ -7,6 +7,7 @@
 
 #include "ceiling.h"
 #include "command.h"
+#include "event_table.h"
 #include "judge.h"
 #include "reach.h"
 #include "util.h"
@@ -44,33 +45,46 @@ static double value_of(const struct outcome *outcome)
 	return outcome ? outcome_value(outcome) : NAN;
 }
 
-/* One cell: what stands below it, three bars as shares of per, their labels, F. */
-static void write_cell(FILE *out, const struct cell *cell, double per)
+/* What stands above a cell: F, or why there is none. */
+static void f_label(char *text, size_t size, double f, const char *valid)
 {
-	const struct outcome *parts[] = { cell->none, cell->selective, cell->full };
+	const char *reason = strrchr(valid, '+');
+
+	reason = reason ? reason + 1 : valid;
+	if (isnan(f))
+		snprintf(text, size, "no F: %s", strcmp(reason, "ok") ? reason : "no contrast");
+	else
+		snprintf(text, size, "F = %.2f%s%s", fabs(f) < 0.005 ? 0 : f,
+			 strcmp(valid, "ok") ? ", not valid: " : "", strcmp(valid, "ok") ? reason : "");
+}
+
+/* One cell: what stands below it, three bars as shares of per, their labels, F. */
+static void write_bars(FILE *out, const struct cell *cell, const double *bar, double per, double label_per,
+		       int digits, double f)
+{
 	const struct ts_case *c = &cell->key->c;
-	const char *reason = strrchr(cell->valid, '+');
-	char f[256], host[32];
+	char above[256], host[32];
 	size_t i;
 
-	reason = reason ? reason + 1 : cell->valid;
-	if (isnan(cell->f.value))
-		snprintf(f, sizeof(f), "no F: %s", reason);
-	else
-		snprintf(f, sizeof(f), "F = %.2f%s%s", fabs(cell->f.value) < 0.005 ? 0 : cell->f.value,
-			 strcmp(cell->valid, "ok") ? ", not valid: " : "",
-			 strcmp(cell->valid, "ok") ? reason : "");
+	f_label(above, sizeof(above), f, cell->valid);
 	fprintf(out, "\"guest %s%s\\nhost %s\\n%llu %s\"", ts_page_names[c->guest],
 		c->global ? " global" : c->pcid ? " pcid" : "",
 		row_host_text(host, sizeof(host), cell->key),
 		c->touches == c->leaves ? c->leaves : c->touches,
 		c->touches == c->leaves ? "leaves" : "touches");
 	for (i = 0; i < 3; i++)
-		fprintf(out, " %.4f", value_of(parts[i]) / per);
+		fprintf(out, " %.4f", bar[i] / per);
 	for (i = 0; i < 3; i++)
-		fprintf(out, " \"%.*f\"", c->phase == TS_REFILL ? 0 : 1,
-			value_of(parts[i]) / (c->phase == TS_REFILL ? 1 : per));
-	fprintf(out, " \"%s\"\n", f);
+		fprintf(out, " \"%.*f\"", digits, bar[i] / label_per);
+	fprintf(out, " \"%s\"\n", above);
+}
+
+static void write_cell(FILE *out, const struct cell *cell, double per)
+{
+	const double bar[] = { value_of(cell->none), value_of(cell->selective), value_of(cell->full) };
+	int refill = cell->key->c.phase == TS_REFILL;
+
+	write_bars(out, cell, bar, per, refill ? 1 : per, refill ? 0 : 1, cell->f.value);
 }
 
 /* Lines of all cells that have the three parts; returns how many. Refills: all leaves = 1; cycles: a touch. */
@@ -146,35 +160,103 @@ static char *heading(const struct rows *rows)
 	return text;
 }
 
+/* The table of one picture: n cells have been written to out. Draws and names it, or removes an empty one. */
+static int draw_cells(const struct rows *rows, const char *base, size_t n, const char *what, const char *unit,
+		      struct problem *p)
+{
+	char *data = xasprintf("%s.dat", base), *script = data_path("plots/fracture.gp");
+	char *where = heading(rows), *title = xasprintf("%s%s", what, where);
+	int result = n ? plot_draw(script, data, base, title, unit, p) : 0;
+
+	if (!n)
+		unlink(data);
+	else if (!result)
+		printf("%s.svg\n%s.png\n", base, base);
+	free(data);
+	free(script);
+	free(where);
+	free(title);
+	return result;
+}
+
+static FILE *open_data(const char *base, struct problem *p)
+{
+	char *data = xasprintf("%s.dat", base);
+	FILE *out = fopen(data, "we");
+
+	if (!out)
+		problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
+	free(data);
+	return out;
+}
+
 static int plot_phase(const struct rows *rows, const struct cells *cells, u64 phase, const char *dir,
 		      size_t *drawn, struct problem *p)
 {
 	char *base = xasprintf("%s/fracture-%s", dir, ts_phase_names[phase]);
-	char *data = xasprintf("%s.dat", base), *script = data_path("plots/fracture.gp");
-	char *title = heading(rows);
-	FILE *out = fopen(data, "we");
+	FILE *out = open_data(base, p);
 	size_t n = 0;
-	int result = 0;
+	int result = -EINVAL;
 
-	if (!out) {
-		result = problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
-	} else {
+	if (out) {
 		n = write_cells(out, cells, phase);
 		fclose(out);
+		result = draw_cells(rows, base, n, "", phase == TS_REFILL ? "share of the leaves that were refilled" :
+									"TSC cycles a touch", p);
 	}
-	if (n)
-		result = plot_draw(script, data, base, title,
-			      phase == TS_REFILL ? "share of the leaves that were refilled" :
-						   "TSC cycles a touch", p);
-	else if (!result)
-		unlink(data);
-	if (n && !result)
-		printf("%s.svg\n%s.png\n", base, base);
 	*drawn += n;
 	free(base);
-	free(data);
-	free(script);
-	free(title);
+	return result;
+}
+
+/* ---- events ---- */
+
+static size_t write_event(FILE *out, const struct rows *rows, const struct cells *cells, const char *event)
+{
+	u64 phase = event_phase(rows, cells, event);
+	size_t i, n = 0;
+
+	fprintf(out, "# below none selective full label_none label_selective label_full label_f; %s in an iteration\n",
+		event);
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i];
+		const double bar[] = { event_value(rows, cell->none, event),
+				       event_value(rows, cell->selective, event),
+				       event_value(rows, cell->full, event) };
+
+		if (cell->key->c.phase != phase || cell->key->c.mix || isnan(bar[0]) || isnan(bar[1]) ||
+		    isnan(bar[2]))
+			continue;
+		write_bars(out, cell, bar, 1, 1, 2, event_f(rows, cell, event));
+		n++;
+	}
+	return n;
+}
+
+/* A picture for each event that was counted without a flush, with a selective and with a full one. */
+static int plot_events(const struct rows *rows, const struct cells *cells, const char *dir, size_t *drawn,
+		       struct problem *p)
+{
+	int result = 0;
+	size_t i, n;
+
+	for (i = 0; i < rows->extras && !result; i++) {
+		const char *event = rows->extra_names[i];
+		char *base = xasprintf("%s/event-%s", dir, event), *what;
+		FILE *out = event_column(rows, i) ? open_data(base, p) : NULL;
+
+		if (out) {
+			n = write_event(out, rows, cells, event);
+			fclose(out);
+			what = xasprintf("%s: ", event);
+			result = draw_cells(rows, base, n, what, "counts in an iteration", p);
+			*drawn += n;
+			free(what);
+		} else if (event_column(rows, i)) {
+			result = -EINVAL;
+		}
+		free(base);
+	}
 	return result;
 }
 
@@ -395,6 +477,8 @@ int command_plot(int argc, char **argv)
 	reach_build(&cells, &reach);
 	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
 		result = plot_phase(&rows, &cells, phase, dir, &drawn, &p);
+	if (!result)
+		result = plot_events(&rows, &cells, dir, &drawn, &p);
 	if (!result)
 		result = plot_reach(&rows, &reach, dir, &drawn, &p);
 	if (!result)

@@ -8,6 +8,7 @@
 #include "table.h"
 
 #include "command.h"
+#include "event_table.h"
 #include "published.h"
 #include "reach.h"
 #include "util.h"
@@ -43,7 +44,7 @@ static const char *number_text(char *text, size_t size, double value)
 }
 
 /* "50 x 4k", "25 x 4k + 8 x 2m", "1 x 2m, 50 touches", and what is not standard. */
-static char *set_text(const struct ts_case *c)
+char *table_set_text(const struct ts_case *c)
 {
 	struct ts_case standard;
 	char *text = xasprintf("%llu x %s", c->leaves, ts_page_names[c->guest]), *next, value[64];
@@ -81,7 +82,7 @@ static char *set_text(const struct ts_case *c)
 }
 
 /* "invlpg far", "cr3", "invlpg in-set x8" */
-static char *op_text(const struct outcome *outcome)
+char *table_op_text(const struct outcome *outcome)
 {
 	const struct ts_case *c = &outcome->row[0]->c;
 	char at[32] = "", count[32] = "";
@@ -200,9 +201,9 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
 {
 	char none[64], selective[64], full[64], f[64], host[32];
-	char *set = set_text(&cell->key->c);
-	char *by = cell->selective ? op_text(cell->selective) : xstrdup("-");
-	char *against = cell->full ? op_text(cell->full) : xstrdup("-");
+	char *set = table_set_text(&cell->key->c);
+	char *by = cell->selective ? table_op_text(cell->selective) : xstrdup("-");
+	char *against = cell->full ? table_op_text(cell->full) : xstrdup("-");
 
 	value_text(none, sizeof(none), cell->none);
 	value_text(selective, sizeof(selective), cell->selective);
@@ -237,7 +238,7 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 
 /* ---- every op ---- */
 
-static const struct outcome *same_op(const struct cell *cell, const struct outcome *like)
+const struct outcome *table_same_op(const struct cell *cell, const struct outcome *like)
 {
 	const struct ts_case *a = &like->row[0]->c, *b;
 	size_t i;
@@ -256,19 +257,19 @@ static int is_first(struct cell *const *cell, size_t at, const struct outcome *l
 	size_t i;
 
 	for (i = 0; i < at; i++)
-		if (same_op(cell[i], like))
+		if (table_same_op(cell[i], like))
 			return 0;
 	return 1;
 }
 
 static void print_op_line(FILE *out, struct cell *const *cell, size_t n, const struct outcome *like)
 {
-	char *name = op_text(like), text[64];
+	char *name = table_op_text(like), text[64];
 	size_t i;
 
 	fprintf(out, "%-22s", name);
 	for (i = 0; i < n; i++) {
-		const struct outcome *outcome = same_op(cell[i], like);
+		const struct outcome *outcome = table_same_op(cell[i], like);
 
 		value_text(text, sizeof(text), outcome);
 		fprintf(out, " %15s", outcome ? text : "");
@@ -329,7 +330,7 @@ static void print_ops(FILE *out, const struct cells *cells, u64 phase)
 
 /* ---- the loops of 2016 ---- */
 
-static const struct cell *with_phase(const struct cells *cells, const struct cell *like, u64 phase)
+const struct cell *table_with_phase(const struct cells *cells, const struct cell *like, u64 phase)
 {
 	size_t i;
 
@@ -348,7 +349,7 @@ static const struct cell *with_phase(const struct cells *cells, const struct cel
 
 static double value_in(const struct cell *cell, const struct outcome *like)
 {
-	const struct outcome *outcome = cell ? same_op(cell, like) : NULL;
+	const struct outcome *outcome = cell ? table_same_op(cell, like) : NULL;
 
 	return outcome ? outcome->cycles : NAN;
 }
@@ -397,13 +398,13 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 
 		if (cell->key->c.phase != TS_BOTH || is_emulated(cell))
 			continue;
-		access = with_phase(cells, cell, TS_ACCESS);
+		access = table_with_phase(cells, cell, TS_ACCESS);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
-			char *set = set_text(&cell->key->c), *op = op_text(o);
+			char *set = table_set_text(&cell->key->c), *op = table_op_text(o);
 			char *name = xasprintf("%s: %s", set, op);
 
-			print_loop_line(out, name, o->cycles, value_in(with_phase(cells, cell, TS_OP), o),
+			print_loop_line(out, name, o->cycles, value_in(table_with_phase(cells, cell, TS_OP), o),
 					access && access->outcomes ? access->outcome[0].cycles : NAN);
 			free(set);
 			free(op);
@@ -544,6 +545,7 @@ static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells 
 	}
 	if (shows_phase(cells, TS_BOTH))
 		print_loops(out, cells, published);
+	event_tables_print(out, rows, cells);
 	if (published)
 		print_all_published(out, &published->misses);
 	print_user_note(out, rows);
@@ -597,31 +599,45 @@ static json_t *json_number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-static json_t *json_outcome(const struct outcome *o)
+/* Every event of the run; null where it was not counted. */
+static json_t *json_events(const struct rows *rows, const struct outcome *o)
 {
-	char *name = op_text(o);
-	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s}", "op", name, "class",
+	json_t *events = json_object();
+	size_t i;
+
+	for (i = 0; i < rows->extras; i++)
+		if (event_column(rows, i))
+			json_object_set_new(events, rows->extra_names[i],
+					    json_number(event_value(rows, o, rows->extra_names[i])));
+	return events;
+}
+
+static json_t *json_outcome(const struct rows *rows, const struct outcome *o)
+{
+	char *name = table_op_text(o);
+	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s, s:o}", "op", name, "class",
 				 ts_class_names[o->row[0]->class], "must",
 				 (json_int_t)ts_must(&o->row[0]->c, 0), "refills",
 				 json_number(o->refills), "mix_refills", json_number(o->mix_refills),
 				 "cycles", json_number(o->cycles), "repeats", (int)o->n,
-				 "repeats_differ", o->repeats_differ, "valid", o->valid);
+				 "repeats_differ", o->repeats_differ, "valid", o->valid, "events",
+				 json_events(rows, o));
 
 	free(name);
 	return json;
 }
 
-static json_t *json_cell(const struct cell *cell)
+static json_t *json_cell(const struct rows *rows, const struct cell *cell)
 {
 	json_t *outcomes = json_array();
-	char *set = set_text(&cell->key->c);
-	char *selective = cell->selective ? op_text(cell->selective) : NULL;
-	char *full = cell->full ? op_text(cell->full) : NULL;
+	char *set = table_set_text(&cell->key->c);
+	char *selective = cell->selective ? table_op_text(cell->selective) : NULL;
+	char *full = cell->full ? table_op_text(cell->full) : NULL;
 	json_t *json;
 	size_t i;
 
 	for (i = 0; i < cell->outcomes; i++)
-		json_array_append_new(outcomes, json_outcome(&cell->outcome[i]));
+		json_array_append_new(outcomes, json_outcome(rows, &cell->outcome[i]));
 	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:s, s:o}", "phase",
 			 ts_phase_names[cell->key->c.phase], "host", cell->key->host, "host_how",
 			 cell->key->host_how, "guest", ts_page_names[cell->key->c.guest], "set", set,
@@ -645,7 +661,7 @@ static json_t *json_run(const struct rows *rows)
 
 	cells_build(rows, &cells);
 	for (i = 0; i < cells.count; i++)
-		json_array_append_new(list, json_cell(&cells.cell[i]));
+		json_array_append_new(list, json_cell(rows, &cells.cell[i]));
 	if (cells.count)
 		verdict = cells_verdict(&cells, cells.cell[0].key->c.phase, cells.cell[0].key->host, &why);
 	reach_build(&cells, &reach);
