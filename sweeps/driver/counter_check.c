@@ -49,6 +49,19 @@ static int has_core_events(const struct counting *counting)
 	return 0;
 }
 
+/* Is there an event that a load tells something about? */
+static int is_needed(const struct counting *counting, enum check_load load)
+{
+	size_t i;
+
+	if (load == CHECK_INSTRUCTIONS)
+		return has_core_events(counting);
+	for (i = 0; i < counting->events; i++)
+		if (load == CHECK_FRESH ? is_page_faults(&counting->event[i]) : counting->event[i].is_walk)
+			return 1;
+	return 0;
+}
+
 static int target_ended(int result)
 {
 	return result == -EPIPE || result == -ETIMEDOUT || result == -EINTR;
@@ -79,8 +92,7 @@ int counter_check(struct counting *counting, check_fn *run, void *context)
 	if (counting->checked || counting->why_not || !counting->events)
 		return 0;
 	for (load = 0; load < CHECK_LOADS; load++) {
-		result[load] = load == CHECK_INSTRUCTIONS && !has_core_events(counting) ?
-				       -ENOTSUP : run(context, load, counts[load]);
+		result[load] = is_needed(counting, load) ? run(context, load, counts[load]) : -ENOTSUP;
 		if (target_ended(result[load]))
 			return result[load];
 	}

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define LEAST_MEMORY (128ULL << 20)
-#define CHECK_MEMORY (256ULL << 20) /* the self-check of counters: 8192 scattered pages take 96 MiB */
+#define LEAST_MEMORY (128ULL << 20) /* the self-check of counters takes 96 MiB */
 
 static int send_line(void *context, const char *line)
 {
@@ -139,7 +138,6 @@ void guest_describe(const struct guest *guest, json_t *run)
 u64 guest_memory(const struct target *target, int gigabytes)
 {
 	u64 need = plan_memory(target->plan, target->ops->name, gigabytes);
-	u64 least = target->counting->events ? CHECK_MEMORY : LEAST_MEMORY;
 
-	return target->options->memory ?: need > least ? need : least;
+	return target->options->memory ?: need > LEAST_MEMORY ? need : LEAST_MEMORY;
 }

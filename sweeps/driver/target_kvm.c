@@ -201,7 +201,9 @@ static void pin(struct kvm *kvm, FILE *log)
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
 		return;
-	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &allowed); last--)
+	one = allowed;
+	keep_performance_cores(&one, NULL);
+	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &one); last--)
 		;
 	CPU_ZERO(&one);
 	CPU_SET(last, &one);

@@ -238,7 +238,9 @@ static void choose_cpu(struct module *module)
 	if (sched_getaffinity(0, sizeof(module->allowed), &module->allowed) ||
 	    CPU_COUNT(&module->allowed) < 2)
 		return;
-	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &module->allowed); last--)
+	one = module->allowed;
+	keep_performance_cores(&one, NULL);
+	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &one); last--)
 		;
 	CPU_ZERO(&one);
 	CPU_SET(last, &one);

@@ -73,6 +73,7 @@ struct cell {
 void user_open(struct user *user)
 {
 	user->limits = user_limits_standard;
+	user->group = NULL;
 	user_system_look(&user->system);
 	user_pin(&user->pin);
 	user_trace_open(&user->trace);

@@ -512,6 +512,30 @@ static void the_self_check_counts_fresh_pages(void **state)
 	counting_free(&counting);
 }
 
+/* ---- hybrid cores ---- */
+
+/* /sys/devices/cpu_core/cpus of a 12-thread part whose P cores are CPU 0 to 3 and 8. */
+static void performance_cores_are_kept(void **state)
+{
+	cpu_set_t set;
+	int i;
+
+	(void)state;
+	CPU_ZERO(&set);
+	for (i = 1; i < 12; i++)
+		CPU_SET(i, &set);
+	keep_performance_cores(&set, "0-3,8");
+	assert_int_equal(CPU_COUNT(&set), 4);
+	assert_true(CPU_ISSET(1, &set) && CPU_ISSET(3, &set) && CPU_ISSET(8, &set));
+	/* only others allowed: better those than none */
+	CPU_ZERO(&set);
+	CPU_SET(5, &set);
+	keep_performance_cores(&set, "0-3,8");
+	assert_int_equal(CPU_COUNT(&set), 1);
+	keep_performance_cores(&set, "");
+	assert_true(CPU_ISSET(5, &set));
+}
+
 /* ---- choice ---- */
 
 static void who_counts_what(void **state)
@@ -683,6 +707,7 @@ int main(void)
 		cmocka_unit_test(the_loops_length_is_known),
 		cmocka_unit_test(software_events_of_this_process),
 		cmocka_unit_test(the_self_check_counts_fresh_pages),
+		cmocka_unit_test(performance_cores_are_kept),
 		cmocka_unit_test(who_counts_what),
 		cmocka_unit_test(a_guest_is_told_its_events),
 		cmocka_unit_test(a_guest_without_pmu_is_no_failure),
