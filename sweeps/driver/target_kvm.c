@@ -412,6 +412,7 @@ static int kvm_begin_cell(struct target *target, const struct ts_case *cases, si
  */
 static void count_exits(struct kvm *kvm, const struct ts_case *c, json_int_t exits, struct row *row)
 {
+	u64 n = row->r.counts.n ? 3 * c->iterations + 1 : c->iterations; /* counters.c, ts_count() */
 	struct ts_case like = *c;
 
 	like.op = TS_OP_NONE;
@@ -425,7 +426,7 @@ static void count_exits(struct kvm *kvm, const struct ts_case *c, json_int_t exi
 		return;
 	row->has_exits = 1;
 	row->exits = exits > kvm->none_exits ?
-			     llround((double)(exits - kvm->none_exits) / c->iterations) :
+			     llround((double)(exits - kvm->none_exits) / n) :
 			     0;
 	if (row->exits)
 		row_reason(row, "op-exits");

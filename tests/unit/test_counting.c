@@ -299,6 +299,7 @@ static void what_was_not_counted_is_empty(void **state)
 		{ "multiplexed", 0, 0, 0, 400 },   { "counter-overflow", 0, 0, 1, 1000 },
 		{ "no-counter", 0, EIO, 0, 1000 },
 	};
+	struct perf_counts ignored;
 	struct counting counting;
 	struct problem p;
 	const char **texts;
@@ -311,6 +312,8 @@ static void what_was_not_counted_is_empty(void **state)
 		new_kernel();
 		open_counting(&counting);
 		kernel.eof = failures[i].eof;
+		if (kernel.eof)
+			assert_int_equal(perf_group_read(&counting.group, &ignored), -ENODATA);
 		kernel.read_error = failures[i].read_error;
 		kernel.backwards = failures[i].backwards;
 		kernel.running = failures[i].running;
