@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 
 #define PAGE 4096UL
-#define APART 8UL /* pages from one touch to the next: no neighbours for AMD to keep in one entry */
+#define APART 8UL /* pages from one touch to the next: no neighbours for AMD to keep in one entry \
+		   */
 #define PASSES 50
 #define FRESH_PAGES 64UL
 #define LOOP 1000000UL
@@ -21,7 +22,8 @@ static void **chain(char *base, size_t n, size_t stride, size_t line)
 
 	for (i = 0; i < n; i++) {
 		next = (i + 1) % n;
-		*(void **)(base + i * stride + i % 64 * line) = base + next * stride + next % 64 * line;
+		*(void **)(base + i * stride + i % 64 * line) =
+			base + next * stride + next % 64 * line;
 	}
 	return (void **)base;
 }
@@ -35,7 +37,8 @@ static void **chase(void **at, size_t touches)
 
 static char *map(size_t bytes)
 {
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return NULL;
@@ -44,7 +47,8 @@ static char *map(size_t bytes)
 }
 
 /* Counts of one touch of a chain of n lines. */
-static int count_chain(struct counting *counting, size_t n, size_t stride, size_t line, double *counts)
+static int count_chain(struct counting *counting, size_t n, size_t stride, size_t line,
+		       double *counts)
 {
 	size_t bytes = n * stride + PAGE, i;
 	char *memory = map(bytes);
@@ -104,7 +108,8 @@ static int count_instructions(const struct counting *counting, double *ratio)
 	struct problem p;
 	int result;
 
-	own.event[0] = (struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
+	own.event[0] =
+		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
 	if (perf_group_open(&own.group, counting->group.ops, own.event, 1, 0, PERF_USER, &p))
 		return -ENODATA;
 	result = perf_group_start(&own.group) ?: counting_start(&own, &before);

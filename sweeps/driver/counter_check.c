@@ -15,17 +15,19 @@ static void judge(struct counting *counting, size_t i, int good, char *seen)
 {
 	counting->check[i] = seen;
 	counting->refused[i] = !good;
-	counting_log(counting, "self-check of %s: %s: %s", counting->event[i].name, good ? "good" : "REFUSED",
-		     seen);
+	counting_log(counting, "self-check of %s: %s: %s", counting->event[i].name,
+		     good ? "good" : "REFUSED", seen);
 }
 
 static void judge_walks(struct counting *counting, size_t i, double beyond, double one_page)
 {
-	int good = beyond >= CHECK_WALKS_LEAST && beyond <= CHECK_WALKS_MOST && fabs(one_page) <= CHECK_WALKS_NONE;
+	int good = beyond >= CHECK_WALKS_LEAST && beyond <= CHECK_WALKS_MOST &&
+		   fabs(one_page) <= CHECK_WALKS_NONE;
 
 	judge(counting, i, good,
-	      xasprintf("%.3f a touch in %d pages (expected %.1f to %.0f), %.3f in one page (expected 0)", beyond,
-			CHECK_PAGES, CHECK_WALKS_LEAST, CHECK_WALKS_MOST, one_page));
+	      xasprintf("%.3f a touch in %d pages (expected %.1f to %.0f), %.3f in one page "
+			"(expected 0)", beyond, CHECK_PAGES, CHECK_WALKS_LEAST, CHECK_WALKS_MOST,
+			one_page));
 }
 
 static void judge_faults(struct counting *counting, size_t i, double fresh)
@@ -57,7 +59,8 @@ static int is_needed(const struct counting *counting, enum check_load load)
 	if (load == CHECK_INSTRUCTIONS)
 		return has_core_events(counting);
 	for (i = 0; i < counting->events; i++)
-		if (load == CHECK_FRESH ? is_page_faults(&counting->event[i]) : counting->event[i].is_walk)
+		if (load == CHECK_FRESH ? is_page_faults(&counting->event[i])
+					: counting->event[i].is_walk)
 			return 1;
 	return 0;
 }
@@ -72,14 +75,20 @@ static void check_instructions(struct counting *counting, int result, double rat
 	if (result == -ENOTSUP)
 		return;
 	if (result)
-		counting_give_up(counting, "the self-check's retired instructions could not be counted (%s)",
+		counting_give_up(counting,
+				 "the self-check's retired instructions could not be counted (%s)",
 				 perf_reason(result));
 	else if (!(fabs(ratio - 1) <= CHECK_SHARE))
-		counting_give_up(counting, "the self-check counted %.4f times the retired instructions of a loop "
-				 "whose length is known: this PMU is not to be trusted", ratio);
+		counting_give_up(
+			counting,
+			"the self-check counted %.4f times the retired instructions of a loop "
+			"whose length is known: this PMU is not to be trusted",
+			ratio);
 	else
-		counting_log(counting, "self-check of retired instructions: good: %.4f times what the loop has",
-			     ratio);
+		counting_log(
+			counting,
+			"self-check of retired instructions: good: %.4f times what the loop has",
+			ratio);
 }
 
 int counter_check(struct counting *counting, check_fn *run, void *context)
@@ -92,7 +101,8 @@ int counter_check(struct counting *counting, check_fn *run, void *context)
 	if (counting->checked || counting->why_not || !counting->events)
 		return 0;
 	for (load = 0; load < CHECK_LOADS; load++) {
-		result[load] = is_needed(counting, load) ? run(context, load, counts[load]) : -ENOTSUP;
+		result[load] =
+			is_needed(counting, load) ? run(context, load, counts[load]) : -ENOTSUP;
 		if (target_ended(result[load]))
 			return result[load];
 	}
@@ -100,7 +110,8 @@ int counter_check(struct counting *counting, check_fn *run, void *context)
 	check_instructions(counting, result[CHECK_INSTRUCTIONS], counts[CHECK_INSTRUCTIONS][0]);
 	for (i = 0; i < counting->events && !counting->why_not; i++) {
 		if (counting->event[i].is_walk && !result[CHECK_BEYOND] && !result[CHECK_ONE_PAGE])
-			judge_walks(counting, i, counts[CHECK_BEYOND][i], counts[CHECK_ONE_PAGE][i]);
+			judge_walks(counting, i, counts[CHECK_BEYOND][i],
+				    counts[CHECK_ONE_PAGE][i]);
 		else if (is_page_faults(&counting->event[i]) && !result[CHECK_FRESH])
 			judge_faults(counting, i, counts[CHECK_FRESH][i]);
 	}

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const count_source_names[COUNT_SOURCES + 1] = { "none", "vpmu", "host", "process", "module", 0 };
+const char *const count_source_names[COUNT_SOURCES + 1] = { "none",    "vpmu",	 "host",
+							    "process", "module", 0 };
 
 #define STANDARD "standard" /* --event: those of the CPU's data file */
 
@@ -33,18 +34,24 @@ static int add_event(void *context, const char *name)
 	size_t i, most = by_pass ? TS_MAX_COUNTERS : MAX_EVENTS;
 
 	if (counting->events == most)
-		return problem(chooser->problem, EXIT_INPUT, "--event %s: more than %zu events", name, most);
+		return problem(chooser->problem, EXIT_INPUT, "--event %s: more than %zu events",
+			       name, most);
 	if (event_find(chooser->cpu, name, event, chooser->problem))
 		return -EINVAL;
 	for (i = 0; i < counting->events; i++)
 		if (!strcasecmp(counting->event[i].name, event->name))
-			return problem(chooser->problem, EXIT_INPUT, "--event %s is given twice", event->name);
+			return problem(chooser->problem, EXIT_INPUT, "--event %s is given twice",
+				       event->name);
 	if (row_is_column(event->name))
-		return problem(chooser->problem, EXIT_INPUT, "--event %s: rows.csv has a column of that name; "
-			       "give the event's encoding, rXXXX", event->name);
+		return problem(chooser->problem, EXIT_INPUT,
+			       "--event %s: rows.csv has a column of that name; "
+			       "give the event's encoding, rXXXX",
+			       event->name);
 	if (by_pass && !event->is_core)
-		return problem(chooser->problem, EXIT_INPUT, "--event %s: not an event of the core's PMU: only "
-			       "the kernel counts it (--counters host, or --on user)", event->name);
+		return problem(chooser->problem, EXIT_INPUT,
+			       "--event %s: not an event of the core's PMU: only "
+			       "the kernel counts it (--counters host, or --on user)",
+			       event->name);
 	counting->events++;
 	return 0;
 }
@@ -52,7 +59,8 @@ static int add_event(void *context, const char *name)
 static int add_standard(struct chooser *chooser)
 {
 	if (!chooser->cpu || !chooser->cpu->standard.text)
-		return problem(chooser->problem, EXIT_INPUT, "there is no data file for this CPU, so it has no "
+		return problem(chooser->problem, EXIT_INPUT,
+			       "there is no data file for this CPU, so it has no "
 			       "standard events; name some with --event rXXXX");
 	return cpu_names_each(&chooser->cpu->standard, add_event, chooser);
 }
@@ -63,8 +71,8 @@ static int add_named(struct chooser *chooser, const struct count_request *reques
 	int result = 0;
 
 	for (i = 0; i < request->events && !result; i++)
-		result = strcmp(request->event[i], STANDARD) ? add_event(chooser, request->event[i]) :
-							       add_standard(chooser);
+		result = strcmp(request->event[i], STANDARD) ? add_event(chooser, request->event[i])
+							     : add_standard(chooser);
 	return result;
 }
 
@@ -83,26 +91,31 @@ static int choose_source(struct counting *counting, const struct count_request *
 	for (i = COUNT_SOURCES - 1; i >= 0 && request->source; i--) {
 		if (!(sources & 1u << i))
 			continue;
-		snprintf(have + strlen(have), sizeof(have) - strlen(have), "%s%s", *have ? ", " : "",
-			 count_source_names[i]);
+		snprintf(have + strlen(have), sizeof(have) - strlen(have), "%s%s",
+			 *have ? ", " : "", count_source_names[i]);
 		if (!strcmp(request->source, count_source_names[i])) {
 			counting->source = i;
 			break;
 		}
 	}
 	if (i < 0)
-		return problem(p, EXIT_INPUT, "--counters %s: target %s has: %s", request->source, target, have);
+		return problem(p, EXIT_INPUT, "--counters %s: target %s has: %s", request->source,
+			       target, have);
 	if (request->events && counting->source == COUNT_NONE)
-		return problem(p, EXIT_INPUT, "--event %s: nobody to count it with %s; leave one of them out",
-			       request->event[0], request->source ? "--counters none" : "this target");
+		return problem(p, EXIT_INPUT,
+			       "--event %s: nobody to count it with %s; leave one of them out",
+			       request->event[0],
+			       request->source ? "--counters none" : "this target");
 	if (request->source && counting->source != COUNT_NONE && !unasked && !request->events)
-		return problem(p, EXIT_INPUT, "--counters %s: target %s counts nothing unasked; name events with "
-			       "--event", request->source, target);
+		return problem(p, EXIT_INPUT,
+			       "--counters %s: target %s counts nothing unasked; name events with "
+			       "--event",
+			       request->source, target);
 	return 0;
 }
 
-int counting_choose(struct counting *counting, const struct count_request *request, const char *target,
-		    u32 sources, int unasked, struct problem *p)
+int counting_choose(struct counting *counting, const struct count_request *request,
+		    const char *target, u32 sources, int unasked, struct problem *p)
 {
 	struct chooser chooser = { counting, NULL, p };
 	struct cpu_identity identity;
@@ -113,8 +126,9 @@ int counting_choose(struct counting *counting, const struct count_request *reque
 	result = choose_source(counting, request, target, sources, unasked, p);
 	if (result || counting->source == COUNT_NONE)
 		return result;
-	found = probe_cpu(&identity) ? -ENOENT :
-				       cpu_file_find(identity.vendor, identity.family, identity.model, &file, p);
+	found = probe_cpu(&identity)
+			? -ENOENT
+			: cpu_file_find(identity.vendor, identity.family, identity.model, &file, p);
 	if (found == -EINVAL)
 		return found;
 	chooser.cpu = found ? NULL : &file;
@@ -174,7 +188,8 @@ const char **counting_texts(struct counting *counting, const char *const *extra,
 	for (i = 0; i < counting->events; i++) {
 		counting->text[i][0] = '\0';
 		if (!isnan(counting->value[i]))
-			snprintf(counting->text[i], sizeof(counting->text[i]), "%.4f", counting->value[i]);
+			snprintf(counting->text[i], sizeof(counting->text[i]), "%.4f",
+				 counting->value[i]);
 		texts[first + i] = counting->text[i];
 	}
 	return texts;
@@ -208,8 +223,8 @@ void counting_give_up(struct counting *counting, const char *format, ...)
 		abort();
 	va_end(args);
 	perf_group_close(&counting->group);
-	counting_log(counting, "no events are counted (%s): %s", count_source_names[counting->source],
-		     counting->why_not);
+	counting_log(counting, "no events are counted (%s): %s",
+		     count_source_names[counting->source], counting->why_not);
 }
 
 void counting_log(const struct counting *counting, const char *format, ...)
@@ -271,10 +286,14 @@ static json_t *describe_surroundings(void)
 	int hybrid = !access("/sys/bus/event_source/devices/cpu_core/type", F_OK);
 	int plain = !access("/sys/bus/event_source/devices/cpu/type", F_OK);
 
-	return json_pack("{s:s?, s:b, s:o, s:o, s:o}", "pmu", hybrid ? "cpu_core" : plain ? "cpu" : NULL,
-			 "hybrid", hybrid, "nmi_watchdog", number_in("/proc/sys/kernel/nmi_watchdog"),
-			 "smt_active", number_in("/sys/devices/system/cpu/smt/active"),
-			 "perf_event_paranoid", number_in("/proc/sys/kernel/perf_event_paranoid"));
+	return json_pack("{s:s?, s:b, s:o, s:o, s:o}", "pmu",
+			 hybrid	 ? "cpu_core"
+			 : plain ? "cpu"
+				 : NULL,
+			 "hybrid", hybrid, "nmi_watchdog",
+			 number_in("/proc/sys/kernel/nmi_watchdog"), "smt_active",
+			 number_in("/sys/devices/system/cpu/smt/active"), "perf_event_paranoid",
+			 number_in("/proc/sys/kernel/perf_event_paranoid"));
 }
 
 json_t *counting_describe(const struct counting *counting)
@@ -285,11 +304,13 @@ json_t *counting_describe(const struct counting *counting)
 
 	for (i = 0; i < counting->events; i++)
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s?, s:b}", "name", counting->event[i].name,
-					"encoding", event_encoding(&counting->event[i], text, sizeof(text)),
-					"from", counting->event[i].from, "self_check", counting->check[i],
-					"refused", counting->refused[i]));
-	return json_pack("{s:s, s:s?, s:s?, s:s?, s:o, s:o}", "source", count_source_names[counting->source],
-			 "why_not", counting->why_not, "pmu", counting->pmu, "watchdog", counting->watchdog,
-			 "events", list, "surroundings", describe_surroundings());
+			list, json_pack("{s:s, s:s, s:s, s:s?, s:b}", "name",
+					counting->event[i].name, "encoding",
+					event_encoding(&counting->event[i], text, sizeof(text)),
+					"from", counting->event[i].from, "self_check",
+					counting->check[i], "refused", counting->refused[i]));
+	return json_pack("{s:s, s:s?, s:s?, s:s?, s:o, s:o}", "source",
+			 count_source_names[counting->source], "why_not", counting->why_not, "pmu",
+			 counting->pmu, "watchdog", counting->watchdog, "events", list,
+			 "surroundings", describe_surroundings());
 }

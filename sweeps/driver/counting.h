@@ -18,7 +18,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum count_source { COUNT_NONE, COUNT_VPMU, COUNT_HOST, COUNT_PROCESS, COUNT_MODULE, COUNT_SOURCES };
+enum count_source { COUNT_NONE, COUNT_VPMU, COUNT_HOST, COUNT_PROCESS, COUNT_MODULE,
+		    COUNT_SOURCES };
 extern const char *const count_source_names[COUNT_SOURCES + 1];
 
 /* What the user asked for. */
@@ -32,34 +33,40 @@ struct counting {
 	enum count_source source;
 	struct event event[MAX_EVENTS];
 	size_t events;
-	char *check[MAX_EVENTS];   /* what the self-check saw; 0: not made */
-	u8 refused[MAX_EVENTS];	   /* by the self-check: its column stays empty */
-	int checked;		   /* the self-check is over */
-	struct perf_group group;   /* of sources host and process */
-	char *pmu;		   /* what the target said of its PMU; 0: nothing */
-	char *why_not;		   /* nothing is counted: why, with the remedy; 0 otherwise */
-	double value[MAX_EVENTS];  /* of the row measured last, per iteration; NAN: none */
+	char *check[MAX_EVENTS];  /* what the self-check saw; 0: not made */
+	u8 refused[MAX_EVENTS];	  /* by the self-check: its column stays empty */
+	int checked;		  /* the self-check is over */
+	struct perf_group group;  /* of sources host and process */
+	char *pmu;		  /* what the target said of its PMU; 0: nothing */
+	char *why_not;		  /* nothing is counted: why, with the remedy; 0 otherwise */
+	double value[MAX_EVENTS]; /* of the row measured last, per iteration; NAN: none */
 	char text[MAX_EVENTS][32];
-	char *watchdog;		   /* what was done about the NMI watchdog; 0: nothing */
+	char *watchdog; /* what was done about the NMI watchdog; 0: nothing */
 	FILE *log;
 };
 
 /*
- * Chooses source and events before anything has started. sources: what the target can use, a bit for each
- * enum count_source, the lowest is its standard; unasked: it takes the CPU's standard events when none are named.
+ * Chooses source and events before anything has started. sources: what the target can use, a bit
+ * for each enum count_source, the lowest is its standard; unasked: it takes the CPU's standard
+ * events when none are named.
  */
-int counting_choose(struct counting *counting, const struct count_request *request, const char *target,
-		    u32 sources, int unasked, struct problem *problem);
+int counting_choose(struct counting *counting, const struct count_request *request,
+		    const char *target, u32 sources, int unasked, struct problem *problem);
 void counting_free(struct counting *counting);
 
-/* Names of the columns: those of the target, then the events, 0 at the end. The caller frees the list. */
+/*
+ * Names of the columns: those of the target, then the events, 0 at the end. The caller frees the
+ * list.
+ */
 const char **counting_columns(const struct counting *counting, const char *const *extra);
 
 /* Texts of a row's columns in that order. The caller frees the list, not the texts. */
 const char **counting_texts(struct counting *counting, const char *const *extra,
 			    const char *const *extra_texts);
 
-/* Is a case of a kind whose events are counted? The loops are, but for process: the retouch pass. */
+/*
+ * Is a case of a kind whose events are counted? The loops are, but for process: the retouch pass.
+ */
 int counting_wants(const struct counting *counting, const struct ts_case *c);
 
 /* Before each row: nothing is counted yet. */
@@ -78,7 +85,9 @@ void counting_give_up(struct counting *counting, const char *format, ...)
 /* Sets the values of the row: counts over so many iterations. */
 void counting_set(struct counting *counting, const double *counts, double iterations);
 
-/* For run.json: source, events with encodings and what the self-check saw, the machine around them. */
+/*
+ * For run.json: source, events with encodings and what the self-check saw, the machine around them.
+ */
 json_t *counting_describe(const struct counting *counting);
 
 #endif

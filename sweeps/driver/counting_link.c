@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_VPMU \
-	"the guest has no vPMU; give it one: -cpu host,pmu=on, kvm loaded with enable_pmu=1 (Linux 5.18 and later), in " \
-	"a nested or newer kernel the mediated vPMU; or count on the host: --counters host"
-#define NO_PMU "the module finds no PMU: in a VM it needs -cpu host,pmu=on and kvm with enable_pmu=1"
+static const char no_vpmu[] =
+	"the guest has no vPMU: give it one (-cpu host,pmu=on; kvm with enable_pmu=1, Linux 5.18 and "
+	"later; or a mediated vPMU, in kernels that have it), or count on the host: --counters host";
+static const char no_pmu[] =
+	"the module finds no PMU: in a VM it needs -cpu host,pmu=on and kvm with enable_pmu=1";
 
 static int measure(void *link, const struct ts_case *c, struct row *row, struct problem *p)
 {
@@ -32,7 +33,8 @@ int counting_link_measure(struct counting *counting, struct link *link, const st
 	return result;
 }
 
-int counting_link_slope(struct counting *counting, struct link *link, struct row *row, struct problem *p)
+int counting_link_slope(struct counting *counting, struct link *link, struct row *row,
+			struct problem *p)
 {
 	return counting->source == COUNT_HOST ? counting_slope(counting, measure, link, row, p) : 0;
 }
@@ -47,7 +49,8 @@ struct checked {
 };
 
 /* One load as a case, its counts of a touch in the first `events` of counts. */
-static int run_case(struct counting *counting, struct link *link, enum check_load load, double *counts)
+static int run_case(struct counting *counting, struct link *link, enum check_load load,
+		    double *counts)
 {
 	struct row row = { .valid = "ok" };
 	struct problem p;
@@ -58,8 +61,8 @@ static int run_case(struct counting *counting, struct link *link, enum check_loa
 	if (result)
 		return -ENOTSUP;
 	counting_begin_row(counting);
-	result = counting_link_measure(counting, link, &c, &row, &p) ?:
-		 counting_link_slope(counting, link, &row, &p);
+	result = counting_link_measure(counting, link, &c, &row, &p)
+			 ?: counting_link_slope(counting, link, &row, &p);
 	if (result)
 		return result == -EINVAL ? -ENOTSUP : result; /* its window does not fit */
 	if (!row_is_valid(&row))
@@ -76,11 +79,13 @@ static int check_host_instructions(const struct checked *checked, double *ratio)
 	struct problem p;
 	int result;
 
-	own.event[0] = (struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
-	if (perf_group_open(&own.group, &perf_system, own.event, 1, checked->thread, checked->side, &p))
+	own.event[0] =
+		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
+	if (perf_group_open(&own.group, &perf_system, own.event, 1, checked->thread, checked->side,
+			    &p))
 		return -ENODATA;
-	result = perf_group_start(&own.group) ?:
-		 run_case(&own, checked->link, CHECK_INSTRUCTIONS, ratio);
+	result = perf_group_start(&own.group)
+			 ?: run_case(&own, checked->link, CHECK_INSTRUCTIONS, ratio);
 	perf_group_close(&own.group);
 	check_case(CHECK_INSTRUCTIONS, &c);
 	*ratio *= c.touches / check_case_instructions(&c);
@@ -94,8 +99,9 @@ static int run_load(void *context, enum check_load load, double *counts)
 
 	if (load != CHECK_INSTRUCTIONS)
 		return run_case(checked->counting, checked->link, load, counts);
-	return checked->counting->source == COUNT_HOST && checked->side == PERF_GUEST ?
-		       check_host_instructions(checked, counts) : -ENOTSUP;
+	return checked->counting->source == COUNT_HOST && checked->side == PERF_GUEST
+		       ? check_host_instructions(checked, counts)
+		       : -ENOTSUP;
 }
 
 /* ---- start ---- */
@@ -108,7 +114,8 @@ static int tell_events(struct counting *counting, struct link *link, const struc
 	int result;
 
 	if (!*hello_text(hello, "pmu") || !strcmp(hello_text(hello, "pmu"), "none")) {
-		counting_give_up(counting, "%s", counting->source == COUNT_MODULE ? NO_PMU : NO_VPMU);
+		counting_give_up(counting, "%s",
+				 counting->source == COUNT_MODULE ? no_pmu : no_vpmu);
 		return 0;
 	}
 	for (i = 0; i < counting->events; i++)

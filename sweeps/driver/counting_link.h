@@ -7,9 +7,10 @@
 #include "link.h"
 
 /*
- * A target that has just said hello is told the run's events (sources vpmu and module), or its vCPU's thread is
- * opened for the kernel's counters (source host); then the self-check is made, once in a run. What cannot be
- * counted is in counting->why_not; only a target that ended is an error.
+ * A target that has just said hello is told the run's events (sources vpmu and module), or its
+ * vCPU's thread is opened for the kernel's counters (source host); then the self-check is made,
+ * once in a run. What cannot be counted is in counting->why_not; only a target that ended is an
+ * error.
  */
 int counting_link_open(struct counting *counting, struct link *link, const struct hello *hello,
 		       pid_t thread, enum perf_side side);

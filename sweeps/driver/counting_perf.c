@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's counters (sources host and process): opening them, switching the NMI watchdog off where it is in
- * the way, and the slope.
+ * The kernel's counters (sources host and process): opening them, switching the NMI watchdog off
+ * where it is in the way, and the slope.
  *
- * The slope (host): everything that a guest does for a case is counted, its start, the flush's twin, the lines of
- * the protocol. The case with twice the iterations does the same and N iterations more: what it counts more is
- * theirs. The row itself was measured before, uncounted: whatever happens the first time only (pages of the host, code that
- * TCG translates) is over then.
+ * The slope (host): everything that a guest does for a case is counted, its start, the flush's
+ * twin, the lines of the protocol. The case with twice the iterations does the same and N
+ * iterations more: what it counts more is theirs. The row itself was measured before, uncounted:
+ * whatever happens the first time only (pages of the host, code that TCG translates) is over then.
  */
 #include "counting_perf.h"
 
@@ -20,20 +20,26 @@
 
 #define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
 
-/* Do the counters take the group at all? A pinned group of our own thread is on them at once, or in error. */
+/*
+ * Do the counters take the group at all? A pinned group of our own thread is on them at once, or in
+ * error.
+ */
 static int try_group(struct counting *counting, const struct perf_ops *ops, struct problem *p)
 {
 	struct perf_group group;
 	struct perf_counts counts;
-	int result = perf_group_open(&group, ops, counting->event, counting->events, 0, PERF_USER, p);
+	int result =
+		perf_group_open(&group, ops, counting->event, counting->events, 0, PERF_USER, p);
 
 	if (result)
 		return result;
 	result = perf_group_start(&group) ?: perf_group_read(&group, &counts);
 	perf_group_close(&group);
 	if (result)
-		problem(p, EXIT_FAILED, "the group of %zu events never runs: not enough free counters; ask for "
-			"fewer with --event, or end other users of the PMU%s", counting->events,
+		problem(p, EXIT_FAILED,
+			"the group of %zu events never runs: not enough free counters; ask for "
+			"fewer with --event, or end other users of the PMU%s",
+			counting->events,
 			geteuid() ? " (as root, the NMI watchdog is switched off)" : "");
 	return result;
 }
@@ -53,7 +59,8 @@ static int watchdog_off(struct counting *counting)
 	}
 	free(counting->watchdog);
 	counting->watchdog = xstrdup("switched off for the run");
-	counting_log(counting, "NMI watchdog %s: it held a counter that the events need", counting->watchdog);
+	counting_log(counting, "NMI watchdog %s: it held a counter that the events need",
+		     counting->watchdog);
 	return 0;
 }
 
@@ -70,15 +77,16 @@ void counting_open(struct counting *counting, const struct perf_ops *ops, pid_t 
 	if (result && !watchdog_off(counting))
 		result = try_group(counting, ops, &p);
 	if (!result)
-		result = perf_group_open(&counting->group, ops, counting->event, counting->events, thread, side,
-					 &p);
+		result = perf_group_open(&counting->group, ops, counting->event, counting->events,
+					 thread, side, &p);
 	if (!result && perf_group_start(&counting->group))
 		result = problem(&p, EXIT_FAILED, "the group of events cannot be started");
 	if (result)
 		counting_give_up(counting, "%s", p.text);
 	else
-		counting_log(counting, "%zu events of thread %d in one pinned group%s", counting->events,
-			     (int)thread, side == PERF_GUEST ? ", guest only" : "");
+		counting_log(counting, "%zu events of thread %d in one pinned group%s",
+			     counting->events, (int)thread,
+			     side == PERF_GUEST ? ", guest only" : "");
 }
 
 void counting_close(struct counting *counting)
@@ -95,8 +103,8 @@ int counting_stop(struct counting *counting, const struct perf_counts *before, d
 {
 	u64 difference[MAX_EVENTS];
 	struct perf_counts after;
-	int result = perf_group_read(&counting->group, &after) ?:
-		     perf_counts_between(before, &after, counting->events, difference);
+	int result = perf_group_read(&counting->group, &after)
+			     ?: perf_counts_between(before, &after, counting->events, difference);
 	size_t i;
 
 	for (i = 0; i < counting->events && !result; i++)
@@ -104,8 +112,8 @@ int counting_stop(struct counting *counting, const struct perf_counts *before, d
 	return result;
 }
 
-int counting_run(struct counting *counting, count_fn *measure, void *context, const struct ts_case *c,
-		 struct row *row, double *counts, struct problem *p)
+int counting_run(struct counting *counting, count_fn *measure, void *context,
+		 const struct ts_case *c, struct row *row, double *counts, struct problem *p)
 {
 	struct perf_counts before;
 	int error = counting_start(counting, &before), result = measure(context, c, row, p);
@@ -136,8 +144,8 @@ int counting_slope(struct counting *counting, count_fn *measure, void *context, 
 	if (!counting_wants(counting, &row->c))
 		return 0;
 	longer.iterations *= 2;
-	result = counting_run(counting, measure, context, &longer, &counted, twice, p) ?:
-		 counting_run(counting, measure, context, &row->c, &counted, once, p);
+	result = counting_run(counting, measure, context, &longer, &counted, twice, p)
+			 ?: counting_run(counting, measure, context, &row->c, &counted, once, p);
 	if (result)
 		return result;
 	if (!row_is_valid(&counted)) {

@@ -14,7 +14,10 @@ static const struct {
 	unsigned int shift;
 	u64 most;
 } words[] = {
-	{ "umask", 8, 0xff }, { "edge", 18, 1 }, { "inv", 23, 1 }, { "cmask", 24, 0xff },
+	{ "umask", 8, 0xff },
+	{ "edge", 18, 1 },
+	{ "inv", 23, 1 },
+	{ "cmask", 24, 0xff },
 };
 
 static u64 event_bits(u64 event)
@@ -65,7 +68,8 @@ int encoding_parse(const char *text, u64 *config)
 const char *encoding_print(u64 config, char *text, size_t size)
 {
 	size_t n = snprintf(text, size, "event=0x%02llx,umask=0x%02llx",
-			    (config & 0xff) | (config >> 24 & 0xf00), config >> 8 & 0xff), i;
+			    (config & 0xff) | (config >> 24 & 0xf00), config >> 8 & 0xff),
+	       i;
 
 	for (i = 1; i < TS_COUNT(words) && n < size; i++)
 		if (config >> words[i].shift & words[i].most)

@@ -42,8 +42,10 @@ static int find_raw(const char *name, struct event *event, struct problem *p)
 	errno = 0;
 	config = strtoull(name + 1, &end, 16);
 	if (errno || config & ~ENCODING_BITS)
-		return problem(p, EXIT_INPUT, "--event %s: bits beyond event, umask, edge, inv and cmask; "
-			       "give rXXXX as for perf, e.g. r0e08", name);
+		return problem(p, EXIT_INPUT,
+			       "--event %s: bits beyond event, umask, edge, inv and cmask; "
+			       "give rXXXX as for perf, e.g. r0e08",
+			       name);
 	snprintf(event->from, sizeof(event->from), "raw");
 	return set_core(event, name, config);
 }
@@ -56,11 +58,14 @@ static int find_libpfm(const char *name, struct event *event, struct problem *p)
 	int result = pfm_initialize();
 
 	if (result == PFM_SUCCESS)
-		result = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
+		result = pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT,
+						   &arg);
 	if (result != PFM_SUCCESS)
-		return problem(p, EXIT_INPUT, "--event %s: neither the CPU's data file nor libpfm4 has it for "
-			       "this CPU (%s); tlbscope list events shows names, rXXXX takes any encoding",
-			       name, pfm_strerror(result));
+		return problem(
+			p, EXIT_INPUT,
+			"--event %s: neither the CPU's data file nor libpfm4 has it for "
+			"this CPU (%s); tlbscope list events shows names, rXXXX takes any encoding",
+			name, pfm_strerror(result));
 	if (attr.type == PERF_TYPE_RAW)
 		set_core(event, name, attr.config);
 	snprintf(event->name, sizeof(event->name), "%s", name);
@@ -79,8 +84,10 @@ int event_find(const struct cpu_file *cpu, const char *name, struct event *event
 
 	memset(event, 0, sizeof(*event));
 	if (strlen(name) >= sizeof(event->name) || name[strcspn(name, " ,\"\t\r\n")] || !*name)
-		return problem(p, EXIT_INPUT, "--event \"%s\": one event, without blanks and commas; the option "
-			       "may be repeated", name);
+		return problem(p, EXIT_INPUT,
+			       "--event \"%s\": one event, without blanks and commas; the option "
+			       "may be repeated",
+			       name);
 	if (known) {
 		event->is_walk = cpu_names_have(&cpu->walks, known->name);
 		snprintf(event->from, sizeof(event->from), "%s (%s)", cpu->id,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events by name: those of the CPU's data file, those that libpfm4 knows (the kernel's software events
- * among them), and raw ones as perf writes them (rXXXX).
+ * Events by name: those of the CPU's data file, those that libpfm4 knows (the kernel's software
+ * events among them), and raw ones as perf writes them (rXXXX).
  */
 #ifndef TS_EVENT_H
 #define TS_EVENT_H
@@ -14,12 +14,12 @@
 #define EVENT_INSTRUCTIONS 0xc0
 
 struct event {
-	char name[96];	    /* the CSV column */
-	u32 type;	    /* of struct perf_event_attr */
-	u64 config;	    /* the same; for PMU events the layout of encoding.h */
-	int is_core;	    /* counted by the core's PMU, so by a guest's or the module, too */
-	int is_walk;	    /* one for each load that misses the TLB: has a known load */
-	char from[96];	    /* who says so: "cpu file skylake", "libpfm4", "raw" */
+	char name[96]; /* the CSV column */
+	u32 type;      /* of struct perf_event_attr */
+	u64 config;    /* the same; for PMU events the layout of encoding.h */
+	int is_core;   /* counted by the core's PMU, so by a guest's or the module, too */
+	int is_walk;   /* one for each load that misses the TLB: has a known load */
+	char from[96]; /* who says so: "cpu file skylake", "libpfm4", "raw" */
 };
 
 /* perf's type number of the PMU of performance cores: cpu_core on hybrid CPUs, else cpu. */

@@ -72,7 +72,9 @@ u64 event_phase(const struct rows *rows, const struct cells *cells, const char *
 
 	for (k = 0; k < TS_COUNT(phases); k++)
 		for (i = 0; i < cells->count; i++)
-			for (j = 0; cells->cell[i].key->c.phase == phases[k] && j < cells->cell[i].outcomes; j++)
+			for (j = 0; cells->cell[i].key->c.phase == phases[k] &&
+				    j < cells->cell[i].outcomes;
+			     j++)
 				if (!isnan(event_value(rows, &cells->cell[i].outcome[j], event)))
 					return phases[k];
 	return TS_PHASES;
@@ -80,7 +82,8 @@ u64 event_phase(const struct rows *rows, const struct cells *cells, const char *
 
 double event_f(const struct rows *rows, const struct cell *cell, const char *event)
 {
-	return fracture_index(event_value(rows, cell->selective, event), event_value(rows, cell->none, event),
+	return fracture_index(event_value(rows, cell->selective, event),
+			      event_value(rows, cell->none, event),
 			      event_value(rows, cell->full, event));
 }
 
@@ -103,21 +106,23 @@ struct line {
 	const char *event;
 };
 
-static void print_line(FILE *out, const struct line *line, const char *kind, const struct outcome *outcome,
-		       const char *f)
+static void print_line(FILE *out, const struct line *line, const char *kind,
+		       const struct outcome *outcome, const char *f)
 {
 	const struct cell *access = table_with_phase(line->cells, line->cell, TS_ACCESS);
 	const struct cell *op = table_with_phase(line->cells, line->cell, TS_OP);
 	double both = event_value(line->rows, outcome, line->event);
 	double flush = event_value(line->rows, op ? table_same_op(op, outcome) : NULL, line->event);
-	double touches = event_value(line->rows, access && access->outcomes ? &access->outcome[0] : NULL,
-				     line->event);
+	double touches = event_value(
+		line->rows, access && access->outcomes ? &access->outcome[0] : NULL, line->event);
 	char *by = table_op_text(outcome), host[32], text[4][32];
 
-	fprintf(out, "%-9s %-5s %-9s %-22s %10s", row_host_text(host, sizeof(host), line->cell->key),
+	fprintf(out, "%-9s %-5s %-9s %-22s %10s",
+		row_host_text(host, sizeof(host), line->cell->key),
 		ts_page_names[line->cell->key->c.guest], kind, by, count_text(text[0], 32, both));
 	if (line->cell->key->c.phase == TS_BOTH)
-		fprintf(out, " %9s %9s %9s", count_text(text[1], 32, flush), count_text(text[2], 32, touches),
+		fprintf(out, " %9s %9s %9s", count_text(text[1], 32, flush),
+			count_text(text[2], 32, touches),
 			count_text(text[3], 32, both - flush - touches));
 	fprintf(out, "%s%s\n", *f ? "  " : "", f);
 	free(by);
@@ -142,13 +147,14 @@ static void print_cell(FILE *out, const struct line *line)
 
 static int has_value(const struct rows *rows, const struct cell *cell, const char *event)
 {
-	return !isnan(event_value(rows, cell->none, event)) || !isnan(event_value(rows, cell->selective, event)) ||
+	return !isnan(event_value(rows, cell->none, event)) ||
+	       !isnan(event_value(rows, cell->selective, event)) ||
 	       !isnan(event_value(rows, cell->full, event));
 }
 
 /* Cells of one working set stand below its name. */
-static void print_event(FILE *out, const struct rows *rows, const struct cells *cells, const char *event,
-			u64 phase)
+static void print_event(FILE *out, const struct rows *rows, const struct cells *cells,
+			const char *event, u64 phase)
 {
 	char *set = NULL, *next;
 	size_t i;
@@ -157,12 +163,13 @@ static void print_event(FILE *out, const struct rows *rows, const struct cells *
 	for (i = 0; i < cells->count; i++) {
 		const struct line line = { rows, cells, &cells->cell[i], event };
 
-		if (cells->cell[i].key->c.phase != phase || !has_value(rows, &cells->cell[i], event))
+		if (cells->cell[i].key->c.phase != phase ||
+		    !has_value(rows, &cells->cell[i], event))
 			continue;
 		next = table_set_text(&cells->cell[i].key->c);
 		if (!set || strcmp(set, next)) {
-			fprintf(out, "\n%s\n%-9s %-5s %-9s %-22s %10s", next, "host", "guest", "flush", "by",
-				phase == TS_BOTH ? "both" : "touches");
+			fprintf(out, "\n%s\n%-9s %-5s %-9s %-22s %10s", next, "host", "guest",
+				"flush", "by", phase == TS_BOTH ? "both" : "touches");
 			if (phase == TS_BOTH)
 				fprintf(out, " %9s %9s %9s", "flush", "touches", "net");
 			fprintf(out, "  F\n");

@@ -42,8 +42,8 @@ const struct perf_ops perf_system = { system_open, system_read, system_control, 
 /* ---- open ---- */
 
 /*
- * Context switches and migrations happen in the kernel, whoever caused them: leaving the kernel out would
- * count none (kernel/events/core.c, perf_exclude_event()).
+ * Context switches and migrations happen in the kernel, whoever caused them: leaving the kernel out
+ * would count none (kernel/events/core.c, perf_exclude_event()).
  */
 static int counts_in_kernel(const struct event *event)
 {
@@ -71,7 +71,7 @@ static struct perf_event_attr attributes(const struct event *event, int leader, 
 	return attr;
 }
 
-/* The event is a row of a table that is read at run time: paranoid is asked for only when it matters. */
+/* Why an event was refused, and the remedy. */
 static int open_problem(int error, const struct event *event, size_t position, struct problem *p)
 {
 	static const struct {
@@ -82,8 +82,9 @@ static int open_problem(int error, const struct event *event, size_t position, s
 			  "kernel.perf_event_paranoid=1" },
 		{ EPERM, "not allowed here (a container's seccomp filter or lockdown may forbid "
 			 "perf_event_open); run as root outside of it" },
-		{ ENOENT, "this machine has no such counter (no PMU, or a VM without vPMU: give it -cpu "
-			  "host,pmu=on and load kvm with enable_pmu=1)" },
+		{ ENOENT,
+		  "this machine has no such counter (no PMU, or a VM without vPMU: give it -cpu "
+		  "host,pmu=on and load kvm with enable_pmu=1)" },
 		{ EOPNOTSUPP, "the PMU cannot count it like this" },
 		{ EMFILE, "too many open files; raise the limit with ulimit -n" },
 		{ EBUSY, "somebody else holds the PMU; end other profilers" },
@@ -96,10 +97,11 @@ static int open_problem(int error, const struct event *event, size_t position, s
 		if (known[i].error == -error)
 			return problem(p, EXIT_FAILED, "event %s: %s", event->name, known[i].text);
 	if (error == -EINVAL && position)
-		return problem(p, EXIT_FAILED, "event %s: not together with the %zu before it: there are fewer "
-			       "counters (the NMI watchdog may hold one), or these two share one; ask for fewer "
-			       "with --event", event->name, position);
-	return problem(p, EXIT_FAILED, "event %s: perf_event_open: %s", event->name, strerror(-error));
+		return problem(p, EXIT_FAILED, "event %s: not together with the %zu before it: "
+			       "there are fewer counters (the NMI watchdog may hold one), or these "
+			       "share one; ask for fewer with --event", event->name, position);
+	return problem(p, EXIT_FAILED, "event %s: perf_event_open: %s", event->name,
+		       strerror(-error));
 }
 
 static int open_one(struct perf_group *group, const struct event *event, pid_t thread,
@@ -120,8 +122,9 @@ static int open_one(struct perf_group *group, const struct event *event, pid_t t
 	return result;
 }
 
-int perf_group_open(struct perf_group *group, const struct perf_ops *ops, const struct event *events,
-		    size_t n, pid_t thread, enum perf_side side, struct problem *p)
+int perf_group_open(struct perf_group *group, const struct perf_ops *ops,
+		    const struct event *events, size_t n, pid_t thread, enum perf_side side,
+		    struct problem *p)
 {
 	int result;
 	size_t i;
@@ -155,7 +158,8 @@ int perf_group_start(struct perf_group *group)
 	if (!group->events)
 		return -ENODATA;
 	do {
-		result = group->ops->control(group->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+		result = group->ops->control(group->fd[0], PERF_EVENT_IOC_ENABLE,
+					     PERF_IOC_FLAG_GROUP);
 	} while (result == -EINTR);
 	return result;
 }

@@ -387,8 +387,20 @@ static void print_published_loops(FILE *out, const struct csv_table *cycles)
 	}
 }
 
+/* The working set, where it is another than that of the lines above; returns it. */
+static char *print_set(FILE *out, const struct cell *cell, char *above)
+{
+	char *set = table_set_text(&cell->key->c);
+
+	if (!above || strcmp(set, above))
+		fprintf(out, "%s, host/guest page:\n", set);
+	free(above);
+	return set;
+}
+
 static void print_loops(FILE *out, const struct cells *cells, const struct published *published)
 {
+	char *above = NULL;
 	size_t i, j;
 
 	fprintf(out, "\n%-40s %10s %10s %10s %10s\n", "cycles of an iteration", "both", "flush",
@@ -399,18 +411,20 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 		if (cell->key->c.phase != TS_BOTH || is_emulated(cell))
 			continue;
 		access = table_with_phase(cells, cell, TS_ACCESS);
+		above = print_set(out, cell, above);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
-			char *set = table_set_text(&cell->key->c), *op = table_op_text(o);
-			char *name = xasprintf("%s: %s", set, op);
+			char host[32], *op = table_op_text(o);
+			char *name = xasprintf("  %s/%s %s", row_host_text(host, sizeof(host), cell->key),
+					       ts_page_names[cell->key->c.guest], op);
 
 			print_loop_line(out, name, o->cycles, value_in(table_with_phase(cells, cell, TS_OP), o),
 					access && access->outcomes ? access->outcome[0].cycles : NAN);
-			free(set);
 			free(op);
 			free(name);
 		}
 	}
+	free(above);
 	if (published)
 		print_published_loops(out, &published->cycles);
 }

@@ -281,6 +281,20 @@ static int hello_problem(int result, struct problem *p)
 	return result;
 }
 
+static int module_close(struct target *target, struct problem *p)
+{
+	struct module *module = target->state;
+	int result = module->failed ? 0 : link_end(&module->link);
+
+	if (result)
+		problem(p, EXIT_FAILED, "the module did not end cleanly; see dmesg and log.txt");
+	module_free(module); /* ends a case that still runs */
+	free(target->cpu);
+	target->state = NULL;
+	target->cpu = NULL;
+	return result;
+}
+
 static int module_open(struct target *target, struct problem *p)
 {
 	struct module *module = xcalloc(1, sizeof(*module));
@@ -310,8 +324,11 @@ static int module_open(struct target *target, struct problem *p)
 	target->features = module->hello.features;
 	target->cpu = xstrdup(hello_text(&module->hello, "brand"));
 	result = counting_link_open(target->counting, &module->link, &module->hello, 0, PERF_ALL);
-	module->failed = result != 0;
-	return result;
+	if (!result)
+		return 0;
+	module->failed = 1;
+	module_close(target, p);
+	return hello_problem(result, p);
 }
 
 /*
@@ -334,20 +351,6 @@ static int module_measure(struct target *target, const struct ts_case *c, struct
 		return problem(p, EXIT_INPUT, "the window does not fit into half of the memory that "
 			       "is available; ask for fewer leaves, or free memory (1g: a freshly "
 			       "booted machine has whole gigabytes)");
-	return result;
-}
-
-static int module_close(struct target *target, struct problem *p)
-{
-	struct module *module = target->state;
-	int result = module->failed ? 0 : link_end(&module->link);
-
-	if (result)
-		problem(p, EXIT_FAILED, "the module did not end cleanly; see dmesg and log.txt");
-	module_free(module); /* ends a case that still runs */
-	free(target->cpu);
-	target->state = NULL;
-	target->cpu = NULL;
 	return result;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting: groups over a kernel of the test's own, which fails in every way that a real one has, then the real
- * one with software events; slopes, the self-check, and a target's own counters behind a line.
+ * Counting: groups over a kernel of the test's own, which fails in every way that a real one has,
+ * then the real one with software events; slopes, the self-check, and a target's own counters
+ * behind a line.
  */
 #include "counter_check.h"
 #include "counting_link.h"
@@ -30,11 +31,11 @@
 static struct {
 	struct perf_event_attr attr[MAX_EVENTS];
 	int opened, open, started;
-	int fail_at, error;	 /* the open() that fails, from 0; -1: none */
-	int interrupts;		 /* so many calls are interrupted first */
-	int eof, backwards;	 /* read() gives 0 bytes; the last counter goes back */
+	int fail_at, error; /* the open() that fails, from 0; -1: none */
+	int interrupts;	    /* so many calls are interrupted first */
+	int eof, backwards; /* read() gives 0 bytes; the last counter goes back */
 	int read_error;
-	u64 enabled, running;	 /* nanoseconds from one reading to the next */
+	u64 enabled, running; /* nanoseconds from one reading to the next */
 	u64 now_enabled, now_running;
 	u64 value[MAX_EVENTS];
 } kernel;
@@ -48,7 +49,7 @@ static void new_kernel(void)
 
 static int fake_open(struct perf_event_attr *attr, pid_t thread, int group)
 {
-	assert_int_equal(thread, 4711);
+	assert_true(thread == 4711 || !thread); /* 0: the trial on our own */
 	assert_int_equal(group, kernel.open ? 100 : -1);
 	if (kernel.interrupts && kernel.interrupts--)
 		return -EINTR;
@@ -73,7 +74,10 @@ static int fake_control(int fd, unsigned long request, unsigned long argument)
 	return 0;
 }
 
-/* The layout of perf_event_open(2): nr, time_enabled, time_running, { value, id } each; last event first. */
+/*
+ * The layout of perf_event_open(2): nr, time_enabled, time_running, { value, id } each; last event
+ * first.
+ */
 static ssize_t fake_read(int fd, void *buffer, size_t size)
 {
 	u64 *word = buffer;
@@ -110,7 +114,9 @@ static const struct perf_ops fake = { fake_open, fake_read, fake_control, fake_c
 static const struct event three[] = {
 	{ .name = "WALKS", .type = PERF_TYPE_RAW, .config = 0x0e08, .is_core = 1, .is_walk = 1 },
 	{ .name = "HITS", .type = PERF_TYPE_RAW, .config = 0x2008, .is_core = 1 },
-	{ .name = "context-switches", .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ .name = "context-switches",
+	  .type = PERF_TYPE_SOFTWARE,
+	  .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
 };
 
 /* ---- groups ---- */
@@ -119,8 +125,11 @@ static void the_leader_is_pinned(void **state)
 {
 	static const struct {
 		enum perf_side side;
-		int host, guest, kernel, in_kernel; /* excluded; in_kernel: for events that happen there */
-	} sides[] = { { PERF_USER, 0, 1, 1, 0 }, { PERF_GUEST, 1, 0, 0, 0 }, { PERF_ALL, 0, 0, 0, 0 } };
+		int host, guest, kernel,
+			in_kernel; /* excluded; in_kernel: for events that happen there */
+	} sides[] = { { PERF_USER, 0, 1, 1, 0 },
+		      { PERF_GUEST, 1, 0, 0, 0 },
+		      { PERF_ALL, 0, 0, 0, 0 } };
 	struct perf_group group;
 	struct problem p;
 	size_t i, j;
@@ -128,7 +137,8 @@ static void the_leader_is_pinned(void **state)
 	(void)state;
 	for (i = 0; i < TS_COUNT(sides); i++) {
 		new_kernel();
-		assert_int_equal(perf_group_open(&group, &fake, three, 3, 4711, sides[i].side, &p), 0);
+		assert_int_equal(perf_group_open(&group, &fake, three, 3, 4711, sides[i].side, &p),
+				 0);
 		for (j = 0; j < 3; j++) {
 			const struct perf_event_attr *attr = &kernel.attr[j];
 
@@ -136,11 +146,15 @@ static void the_leader_is_pinned(void **state)
 			assert_int_equal(attr->config, three[j].config);
 			assert_int_equal(attr->pinned, j == 0);
 			assert_int_equal(attr->disabled, j == 0);
-			/* values 1, 2, 4, 8 in include/uapi/linux/perf_event.h: both times, id, group */
+			/*
+			 * values 1, 2, 4, 8 in include/uapi/linux/perf_event.h: both times, id,
+			 * group
+			 */
 			assert_int_equal(attr->read_format, 15);
 			assert_int_equal(attr->exclude_host, sides[i].host);
 			assert_int_equal(attr->exclude_guest, sides[i].guest);
-			assert_int_equal(attr->exclude_kernel, j == 2 ? sides[i].in_kernel : sides[i].kernel);
+			assert_int_equal(attr->exclude_kernel,
+					 j == 2 ? sides[i].in_kernel : sides[i].kernel);
 		}
 		perf_group_close(&group);
 		assert_int_equal(kernel.open, 0);
@@ -153,9 +167,15 @@ static void refusals_tell_what_to_do(void **state)
 		int at, error;
 		const char *says;
 	} refusals[] = {
-		{ 0, EACCES, "perf_event_paranoid" }, { 0, EPERM, "seccomp" },	 { 0, ENOENT, "pmu=on" },
-		{ 1, EMFILE, "ulimit -n" },	      { 2, EBUSY, "profilers" }, { 1, EINVAL, "fewer" },
-		{ 0, EINVAL, "Invalid argument" },    { 0, ESRCH, "ended" },	 { 0, ENOSYS, "kernel" },
+		{ 0, EACCES, "perf_event_paranoid" },
+		{ 0, EPERM, "seccomp" },
+		{ 0, ENOENT, "pmu=on" },
+		{ 1, EMFILE, "ulimit -n" },
+		{ 2, EBUSY, "profilers" },
+		{ 1, EINVAL, "fewer" },
+		{ 0, EINVAL, "Invalid argument" },
+		{ 0, ESRCH, "ended" },
+		{ 0, ENOSYS, "kernel" },
 		{ 0, EOPNOTSUPP, "cannot count" },
 	};
 	struct perf_group group;
@@ -167,7 +187,8 @@ static void refusals_tell_what_to_do(void **state)
 		new_kernel();
 		kernel.fail_at = refusals[i].at;
 		kernel.error = refusals[i].error;
-		assert_int_equal(perf_group_open(&group, &fake, three, 3, 4711, PERF_GUEST, &p), -EINVAL);
+		assert_int_equal(perf_group_open(&group, &fake, three, 3, 4711, PERF_GUEST, &p),
+				 -EINVAL);
 		assert_non_null(strstr(p.text, three[refusals[i].at].name));
 		if (!strstr(p.text, refusals[i].says))
 			fail_msg("\"%s\" does not say \"%s\"", p.text, refusals[i].says);
@@ -220,7 +241,6 @@ static void counts_belong_to_their_events(void **state)
 
 /* ---- rows ---- */
 
-
 static const int per_iteration[] = { 51, 3, 0 };
 
 /* Stands for the guest: every event by its number, for each iteration and once. */
@@ -245,7 +265,8 @@ static void open_counting(struct counting *counting)
 	counting->source = COUNT_HOST;
 	counting->events = 3;
 	memcpy(counting->event, three, sizeof(three));
-	assert_int_equal(perf_group_open(&counting->group, &fake, three, 3, 4711, PERF_GUEST, &p), 0);
+	assert_int_equal(perf_group_open(&counting->group, &fake, three, 3, 4711, PERF_GUEST, &p),
+			 0);
 	assert_int_equal(perf_group_start(&counting->group), 0);
 	counting_begin_row(counting);
 }
@@ -353,6 +374,41 @@ static void columns_follow_the_targets(void **state)
 	counting_free(&counting);
 }
 
+/* The trial on this thread tells before the run whether the group fits. */
+static void a_group_that_does_not_fit_is_told(void **state)
+{
+	struct counting counting = { .source = COUNT_HOST, .events = 3 };
+
+	(void)state;
+	memcpy(counting.event, three, sizeof(three));
+	new_kernel();
+	kernel.eof = 1;
+	counting_open(&counting, &fake, 4711, PERF_GUEST);
+	assert_non_null(strstr(counting.why_not, "never runs"));
+	assert_int_equal(kernel.open, 0);
+	counting_free(&counting);
+
+	counting = (struct counting){ .source = COUNT_HOST, .events = 3 };
+	memcpy(counting.event, three, sizeof(three));
+	new_kernel();
+	kernel.fail_at = 1;
+	kernel.error = EINVAL;
+	counting_open(&counting, &fake, 4711, PERF_GUEST);
+	assert_non_null(strstr(counting.why_not, "HITS: not together"));
+	assert_int_equal(kernel.open, 0);
+	counting_free(&counting);
+
+	counting = (struct counting){ .source = COUNT_HOST, .events = 3 };
+	memcpy(counting.event, three, sizeof(three));
+	new_kernel();
+	counting_open(&counting, &fake, 4711, PERF_GUEST);
+	assert_null(counting.why_not);
+	assert_int_equal(kernel.open, 3);
+	assert_true(kernel.started);
+	counting_free(&counting);
+	assert_int_equal(kernel.open, 0);
+}
+
 /* ---- self-check ---- */
 
 static struct {
@@ -367,7 +423,9 @@ static int fake_load(void *context, enum check_load load, double *counts)
 		return -pmu.error;
 	if (load == CHECK_FRESH)
 		return -ENOTSUP;
-	counts[0] = load == CHECK_INSTRUCTIONS ? pmu.ratio : load == CHECK_BEYOND ? pmu.beyond : pmu.one_page;
+	counts[0] = load == CHECK_INSTRUCTIONS ? pmu.ratio
+		    : load == CHECK_BEYOND     ? pmu.beyond
+					       : pmu.one_page;
 	counts[1] = 1;
 	return 0;
 }
@@ -383,7 +441,7 @@ static void counters_that_lie_are_refused(void **state)
 		{ 1, 0, 0, 0, 0, 0 },		  /* opens, and never counts */
 		{ 1, 0.97, 0.97, 0, 0, 0 },	  /* counts touches, not walks */
 		{ 1, 7.5, 0, 0, 0, 0 },
-		{ 0.02, 0.97, 0, 0, 0, 1 },	  /* instructions of a fraction of the time */
+		{ 0.02, 0.97, 0, 0, 0, 1 }, /* instructions of a fraction of the time */
 		{ 0, 0, 0, 0, 0, 1 },
 		{ 1, 1, 0, ENODATA, 0, 1 },
 	};
@@ -471,7 +529,8 @@ static void software_events_of_this_process(void **state)
 		print_message("%s\n", p.text);
 		skip();
 	}
-	fresh = mmap(NULL, FRESH * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fresh = mmap(NULL, FRESH * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	assert_ptr_not_equal(fresh, MAP_FAILED);
 	madvise(fresh, FRESH * 4096, MADV_NOHUGEPAGE);
 	assert_int_equal(perf_group_start(&group), 0);
@@ -485,7 +544,8 @@ static void software_events_of_this_process(void **state)
 	spent = cpu_seconds() - spent;
 	assert_int_equal(perf_group_read(&group, &after), 0);
 	assert_int_equal(perf_counts_between(&before, &after, 3, counted), 0);
-	assert_in_range(counted[0], FRESH, FRESH + 4); /* a page of the stack or of code may be fresh, too */
+	assert_in_range(counted[0], FRESH,
+			FRESH + 4); /* a page of the stack or of code may be fresh, too */
 	assert_true(counted[1] >= 10);
 	assert_true(fabs(counted[2] / 1e9 - spent) < 0.2 * spent);
 	perf_group_close(&group);
@@ -494,12 +554,14 @@ static void software_events_of_this_process(void **state)
 
 static void the_self_check_counts_fresh_pages(void **state)
 {
-	const struct count_request request = { .event = { "page-faults", "task-clock" }, .events = 2 };
+	const struct count_request request = { .event = { "page-faults", "task-clock" },
+					       .events = 2 };
 	struct counting counting;
 	struct problem p;
 
 	(void)state;
-	assert_int_equal(counting_choose(&counting, &request, "user", 1u << COUNT_PROCESS, 1, &p), 0);
+	assert_int_equal(counting_choose(&counting, &request, "user", 1u << COUNT_PROCESS, 1, &p),
+			 0);
 	assert_int_equal(counting.source, COUNT_PROCESS);
 	counting_open(&counting, &perf_system, 0, PERF_USER);
 	if (counting.why_not) {
@@ -562,7 +624,11 @@ static void who_counts_what(void **state)
 		{ { "host", { 0 }, 0 }, 1u << COUNT_HOST, 0, -EINVAL, 0, "name events" },
 		{ { 0, { "r1", "R1" }, 2 }, 0, 1, -EINVAL, 0, "nobody" },
 		{ { "host", { "r1", "r1" }, 2 }, both, 1, -EINVAL, 0, "twice" },
-		{ { 0, { "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9" }, 9 }, both, 1, -EINVAL, 0,
+		{ { 0, { "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9" }, 9 },
+		  both,
+		  1,
+		  -EINVAL,
+		  0,
 		  "more than 8" },
 	};
 	struct counting counting;
@@ -571,8 +637,8 @@ static void who_counts_what(void **state)
 
 	(void)state;
 	for (i = 0; i < TS_COUNT(choices); i++) {
-		int result = counting_choose(&counting, &choices[i].request, "kvm", choices[i].sources,
-					     choices[i].unasked, &p);
+		int result = counting_choose(&counting, &choices[i].request, "kvm",
+					     choices[i].sources, choices[i].unasked, &p);
 
 		assert_int_equal(result, choices[i].result);
 		if (result && !strstr(p.text, choices[i].says))
@@ -619,7 +685,8 @@ static struct link new_peer(FILE *log, const char *answer)
 
 static void a_guest_is_told_its_events(void **state)
 {
-	struct hello hello = { .keys = json_pack("{s:s, s:s}", "pmu", "intel-v2", "counters", "4") };
+	struct hello hello = { .keys = json_pack("{s:s, s:s}", "pmu", "intel-v2", "counters",
+						 "4") };
 	FILE *log = fopen("/dev/null", "w");
 	struct link link = new_peer(log, "events general=4 width=48 used=2 pmu=intel-v2");
 	struct counting counting = { .source = COUNT_VPMU, .events = 2, .checked = 1 };
@@ -629,7 +696,8 @@ static void a_guest_is_told_its_events(void **state)
 	memcpy(counting.event, three, 2 * sizeof(*three));
 	assert_int_equal(counting_link_open(&counting, &link, &hello, 0, PERF_GUEST), 0);
 	assert_null(counting.why_not);
-	assert_true(!strcmp(peer.sent, "events e08,2008") || !strcmp(peer.sent, "events 0xe08,0x2008"));
+	assert_true(!strcmp(peer.sent, "events e08,2008") ||
+		    !strcmp(peer.sent, "events 0xe08,0x2008"));
 	assert_string_equal(counting.pmu, "general=4 width=48 used=2 pmu=intel-v2");
 	/* its counts: of 200 iterations 10200 and 7 */
 	new_row(&row);
@@ -681,7 +749,8 @@ static void a_guest_without_pmu_is_no_failure(void **state)
 		struct row row;
 
 		memcpy(counting.event, three, 2 * sizeof(*three));
-		assert_int_equal(counting_link_open(&counting, &link, &hello, 0, PERF_GUEST), guests[i].result);
+		assert_int_equal(counting_link_open(&counting, &link, &hello, 0, PERF_GUEST),
+				 guests[i].result);
 		if (guests[i].says)
 			assert_non_null(strstr(counting.why_not, guests[i].says));
 		new_row(&row);
@@ -706,6 +775,7 @@ int main(void)
 		cmocka_unit_test(slopes_are_free_of_the_start),
 		cmocka_unit_test(what_was_not_counted_is_empty),
 		cmocka_unit_test(columns_follow_the_targets),
+		cmocka_unit_test(a_group_that_does_not_fit_is_told),
 		cmocka_unit_test(counters_that_lie_are_refused),
 		cmocka_unit_test(the_loops_length_is_known),
 		cmocka_unit_test(software_events_of_this_process),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: every encoding of the shipped CPU files against libpfm4's tables, which were typed by other
- * people from the same manuals, and the ways in which an event can be named.
+ * Events: every encoding of the shipped CPU files against libpfm4's tables, which were typed by
+ * other people from the same manuals, and the ways in which an event can be named.
  */
 #include "encoding.h"
 #include "event.h"
@@ -51,14 +51,17 @@ static int by_name(const char *pmu, const char *name, u64 *config)
 	return result;
 }
 
-/* Adds ":UMASK" for each unit mask that lies within bits; what they make together is left in *bits. */
+/*
+ * Adds ":UMASK" for each unit mask that lies within bits; what they make together is left in *bits.
+ */
 static void add_umasks(const pfm_event_info_t *info, u64 wanted, char *name, size_t size, u64 *bits)
 {
 	pfm_event_attr_info_t attr;
 	int a;
 
 	*bits = 0;
-	pfm_for_each_event_attr(a, info) {
+	pfm_for_each_event_attr(a, info)
+	{
 		memset(&attr, 0, sizeof(attr));
 		attr.size = sizeof(attr);
 		if (pfm_get_event_attr_info(info->idx, a, PFM_OS_NONE, &attr) ||
@@ -89,7 +92,8 @@ static int add_named(const pfm_event_info_t *info, const char *wanted, char *nam
 	pfm_event_attr_info_t attr;
 	int a;
 
-	pfm_for_each_event_attr(a, info) {
+	pfm_for_each_event_attr(a, info)
+	{
 		memset(&attr, 0, sizeof(attr));
 		attr.size = sizeof(attr);
 		if (pfm_get_event_attr_info(info->idx, a, PFM_OS_NONE, &attr) ||
@@ -101,17 +105,19 @@ static int add_named(const pfm_event_info_t *info, const char *wanted, char *nam
 	return 0;
 }
 
-/* A name that stands for the whole event, or for all of its unit masks: those are found by number. */
+/*
+ * A name that stands for the whole event, or for all of its unit masks: those are found by number.
+ */
 static int is_sum(const char *umask)
 {
 	/* two walkers each; pages of 32k are "coalesced" there */
-	return !umask || !strncmp(umask, "all", 3) || !strcmp(umask, "dside") || !strcmp(umask, "iside") ||
-	       strstr(umask, "32k");
+	return !umask || !strncmp(umask, "all", 3) || !strcmp(umask, "dside") ||
+	       !strcmp(umask, "iside") || strstr(umask, "32k");
 }
 
 /*
- * AMD's events have other names there, their unit masks the same ones as in Linux: the event by its number, the unit
- * mask by its name; only sums of unit masks by what they make.
+ * AMD's events have other names there, their unit masks the same ones as in Linux: the event by its
+ * number, the unit mask by its name; only sums of unit masks by what they make.
  */
 static int by_number(pfm_pmu_t pmu, const char *pmu_name, const struct cpu_event *event, u64 *seen)
 {
@@ -127,7 +133,8 @@ static int by_number(pfm_pmu_t pmu, const char *pmu_name, const struct cpu_event
 	for (e = pmu_info.first_event; e != -1; e = pfm_get_event_next(e)) {
 		memset(&info, 0, sizeof(info));
 		info.size = sizeof(info);
-		if (pfm_get_event_info(e, PFM_OS_NONE, &info) || info.code != (event->config & 0xff))
+		if (pfm_get_event_info(e, PFM_OS_NONE, &info) ||
+		    info.code != (event->config & 0xff))
 			continue;
 		snprintf(name, sizeof(name), "%s::%s", pmu_name, info.name);
 		if (is_sum(umask))
@@ -143,7 +150,8 @@ static pfm_pmu_t find_pmu(const char *name)
 	pfm_pmu_info_t info;
 	pfm_pmu_t pmu;
 
-	pfm_for_all_pmus(pmu) {
+	pfm_for_all_pmus(pmu)
+	{
 		memset(&info, 0, sizeof(info));
 		info.size = sizeof(info);
 		if (!pfm_get_pmu_info(pmu, &info) && !strcmp(info.name, name))
@@ -155,8 +163,8 @@ static pfm_pmu_t find_pmu(const char *name)
 /* ---- the shipped files ---- */
 
 /*
- * What libpfm4 4.13 does not have: files without a PMU of theirs, events of others. When this list changes,
- * either a file has changed or libpfm4 has learned something that is worth a look.
+ * What libpfm4 4.13 does not have: files without a PMU of theirs, events of others. When this list
+ * changes, either a file has changed or libpfm4 has learned something that is worth a look.
  */
 static const char *const expected_lacks[] = {
 	"alder-lake",
@@ -171,7 +179,8 @@ static const char *const expected_lacks[] = {
 	"icl DTLB_STORE_MISSES.WALK_COMPLETED_1G",
 	"icx DTLB_LOAD_MISSES.WALK_COMPLETED_1G",
 	"icx DTLB_STORE_MISSES.WALK_COMPLETED_1G",
-	"ivb DTLB_LOAD_MISSES.LARGE_PAGE_WALK_COMPLETED", /* LARGE_WALK_COMPLETED there, 88 as well */
+	"ivb DTLB_LOAD_MISSES.LARGE_PAGE_WALK_COMPLETED", /* LARGE_WALK_COMPLETED there, 88 as well
+							   */
 	"ivb_ep DTLB_LOAD_MISSES.LARGE_PAGE_WALK_COMPLETED",
 	"lunar-lake",
 	"meteor-lake",
@@ -298,12 +307,22 @@ static void encodings_by_hand(void **state)
 static void encodings_are_written_as_read(void **state)
 {
 	static const char *const texts[] = {
-		"event=0x08,umask=0x0e", "event=0x165,umask=0x10",
+		"event=0x08,umask=0x0e",
+		"event=0x165,umask=0x10",
 		"event=0x08,umask=0x10,edge=1,inv=1,cmask=255",
 	};
-	static const char *const faults[] = { "", "event", "event=", "event=x", "umask=1", "event=1,",
-					      "event=1,umask=1,umask=2", "event=-1", "event=1;umask=2",
-					      "event=1,edge=2", "events=1", "event=0x1000" };
+	static const char *const faults[] = { "",
+					      "event",
+					      "event=",
+					      "event=x",
+					      "umask=1",
+					      "event=1,",
+					      "event=1,umask=1,umask=2",
+					      "event=-1",
+					      "event=1;umask=2",
+					      "event=1,edge=2",
+					      "events=1",
+					      "event=0x1000" };
 	char text[80];
 	u64 config;
 	size_t i;
@@ -329,7 +348,8 @@ static void events_are_found(void **state)
 	(void)state;
 	assert_int_equal(cpu_file_open("skylake", &file, &p), 0);
 	assert_int_equal(event_find(&file, "dtlb_load_misses.walk_completed", &event, &p), 0);
-	assert_string_equal(event.name, "DTLB_LOAD_MISSES.WALK_COMPLETED"); /* as the maker writes it */
+	assert_string_equal(event.name,
+			    "DTLB_LOAD_MISSES.WALK_COMPLETED"); /* as the maker writes it */
 	assert_true(event.is_core && event.is_walk && event.config == 0x0e08);
 	assert_int_equal(event_find(&file, "DTLB_LOAD_MISSES.STLB_HIT", &event, &p), 0);
 	assert_false(event.is_walk);
