@@ -85,6 +85,22 @@ need_perf() {
 	head -1 plain/rows.csv | grep -q ',code,valid'
 }
 
+@test "plan 2016: every loop of the table, for both guest pages" {
+	need_qemu
+	tcg 2016 --phase both,op,access --iterations 20 --repeats 1 --out run
+	local guest phase op
+	for guest in 4k 2m; do
+		for phase in both op; do
+			for op in none invlpg cr3; do
+				every run iterations 20 guest=$guest phase=$phase op=$op
+			done
+		done
+		every run op none guest=$guest phase=access
+	done
+	[ "$(values run op | wc -l)" -eq 14 ]
+	every run touches 50
+}
+
 @test "user: events of this process, checked against fresh pages before" {
 	need_perf
 	tlbscope run --on user --guest 4k --event page-faults --event task-clock --out run
