@@ -26,7 +26,7 @@ setup() {
 	grep -Eq '^4k +2m +selective invlpg far +102\.038 +1\.000 +0\.002 +101\.036 +1\.00$' <<<"$output"
 	grep -Eq '^4k +2m +full +cr3 +102\.023 +2\.000 +0\.002 +100\.021$' <<<"$output"
 	grep -Eq '^2m +2m +selective invlpg far +0\.500 +0\.100 +0\.000 +0\.400 +0\.33$' <<<"$output"
-	! grep -Eq '^2m +4k +(none|selective|full) ' <<<"$output"
+	[ "$(grep -Ec '^2m +4k +(none|selective|full) ' <<<"$output")" -eq 0 ]
 	# what was not counted is no 0
 	grep -Eq '^4k +4k +full +cr3 +- +- +- +-$' <<<"$output"
 	# columns of the target are no events
@@ -120,7 +120,7 @@ need_perf() {
 	[ "$(grep -c 'driver: counters: no events are counted' run/log.txt)" -eq 1 ]
 	grep -q 'pmu=on' run/log.txt
 	grep -q '"why_not": "event r0e08' run/run.json
-	! values run valid | grep -q no-counter
+	[ "$(values run valid | grep -c no-counter)" -eq 0 ]
 }
 
 @test "events and counters that cannot be" {
