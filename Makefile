@@ -58,7 +58,7 @@ core_sources := $(wildcard sweeps/core/*.c)
 # tlbscope-check, the program of its own that `make static` links: target user without the libraries.
 check_main := sweeps/driver/check_main.c
 check_sources := $(check_main) $(wildcard sweeps/driver/user_*.c) \
-	$(addprefix sweeps/driver/,statistics.c verdict.c util.c problem.c) \
+	$(addprefix sweeps/driver/,statistics.c verdict.c util.c problem.c perf_group.c) \
 	$(addprefix sweeps/core/,case.c expand.c op.c text.c)
 user_sources := $(filter-out $(check_main),$(wildcard sweeps/driver/*.c sweeps/model/*.c)) \
 	$(filter-out $(ring0_sources),$(core_sources))

@@ -91,8 +91,10 @@ static enum ts_status measure(const struct ts_expansion *e, struct ts_result *re
 	how.cr3 = read_cr3();
 	how.cr4 = read_cr4();
 	status = ts_window_link(&window, error);
-	if (!status)
+	if (!status) {
 		ts_measure(&window, &how, samples, result);
+		ts_summarize(&e->c, samples, result);
+	}
 	memory_use_pcid(0);
 	return status;
 }

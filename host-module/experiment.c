@@ -106,6 +106,8 @@ static enum ts_status measure(struct ts_experiment *x, struct ts_error *error)
 	ts_root_enter(&x->root);
 	ts_measure(&x->window, &x->root.cpu, x->samples, &x->result);
 	ts_root_leave(&x->root);
+	ts_summarize(&x->e.c, x->samples, &x->result);
+	ts_session_breathe();
 	/* A bound thread is moved when its CPU goes offline, at a pause too. */
 	if (raw_smp_processor_id() != x->cpu)
 		return ts_fail(error, TS_NO_FEATURE, "cpu", "the CPU that was measured is offline");

@@ -21,7 +21,7 @@ set style textbox opaque noborder fillcolor rgb 'white' margins 1,1
 set xtics scale 0
 set xrange [-0.6:cells - 0.4]
 set yrange [0:top * 1.32]
-set ylabel unit
+set ylabel unit noenhanced
 # Tics only up to the highest bar: no line behind the F.
 step = 10.0 ** floor(log10(top))
 if (top < 2 * step) { step = step / 5 } else { if (top < 5 * step) { step = step / 2 } }

@@ -109,25 +109,15 @@ static void pause_between(const struct ts_cpu *cpu)
 		cpu->pause(cpu->context);
 }
 
-/* Iterations in which a set's refills differ from their median. samples is left as it is. */
-static u64 count_off(const u32 *samples, u64 n, u64 median)
-{
-	u64 i, off = 0;
-
-	for (i = 0; i < n; i++)
-		off += samples[i] != median;
-	return off;
-}
-
 static void refill(const struct ts_window *window, const struct ts_cpu *cpu,
 		   const struct ts_pass *pass, u32 *samples, struct ts_result *result)
 {
 	const struct ts_expansion *e = window->e;
 	ts_pass_fn *measured = ts_pass_retouch(e->c.op, e->c.order, e->c.access);
 	u32 *second = samples + TS_MAX_SAMPLES;
-	u64 i, n = e->c.iterations, off;
+	u64 i;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < e->c.iterations; i++) {
 		pause_between(cpu);
 		warm_up(e, pass);
 		ts_accessed_clear(window->leaf[0], e->set[0].leaves);
@@ -138,14 +128,6 @@ static void refill(const struct ts_window *window, const struct ts_cpu *cpu,
 	}
 	result->has_refills = 1;
 	result->has_mix = e->set[1].leaves > 0;
-	result->refills = ts_median(samples, n);
-	result->off_median = count_off(samples, n, result->refills);
-	if (!result->has_mix)
-		return;
-	result->mix_refills = ts_median(second, n);
-	off = count_off(second, n, result->mix_refills);
-	if (off > result->off_median)
-		result->off_median = off;
 }
 
 static void retouch(const struct ts_window *window, const struct ts_cpu *cpu,
@@ -162,7 +144,6 @@ static void retouch(const struct ts_window *window, const struct ts_cpu *cpu,
 		samples[i] = cycles > 0xffffffff ? 0xffffffff : cycles;
 	}
 	result->has_cycles = 1;
-	result->cycles = ts_median(samples, e->c.iterations);
 }
 
 /* The loops of 2016: one reading of clock and counters around all iterations of a chunk. */
@@ -206,4 +187,33 @@ void ts_measure(const struct ts_window *window, const struct ts_cpu *cpu, u32 *s
 	default:
 		loop(window, cpu, &pass, result);
 	}
+}
+
+/* Iterations in which a set's refills differ from their median. */
+static u64 count_off(const u32 *samples, u64 n, u64 median)
+{
+	u64 i, off = 0;
+
+	for (i = 0; i < n; i++)
+		off += samples[i] != median;
+	return off;
+}
+
+void ts_summarize(const struct ts_case *c, u32 *samples, struct ts_result *result)
+{
+	u32 *second = samples + TS_MAX_SAMPLES;
+	u64 n = c->iterations, off;
+
+	if (c->phase == TS_RETOUCH)
+		result->cycles = ts_median(samples, n);
+	if (!result->has_refills)
+		return;
+	result->refills = ts_median(samples, n);
+	result->off_median = count_off(samples, n, result->refills);
+	if (!result->has_mix)
+		return;
+	result->mix_refills = ts_median(second, n);
+	off = count_off(second, n, result->mix_refills);
+	if (off > result->off_median)
+		result->off_median = off;
 }

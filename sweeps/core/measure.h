@@ -39,10 +39,16 @@ struct ts_result {
 
 /*
  * Measures one case. samples: room for 2 * TS_MAX_SAMPLES values. The window must be mapped under cpu->cr3
- * and linked. Runs the functional twin first (ts_twin()).
+ * and linked. Runs the functional twin first (ts_twin()). ts_summarize() has to follow.
  */
 void ts_measure(const struct ts_window *window, const struct ts_cpu *cpu, u32 *samples,
 		struct ts_result *result);
+
+/*
+ * The medians of what ts_measure() has collected. Apart from it, since sorting 65536 samples takes milliseconds, for
+ * which a kernel must not keep interrupts off.
+ */
+void ts_summarize(const struct ts_case *c, u32 *samples, struct ts_result *result);
 
 /*
  * The functional twin of the window's op: points leaf 0 at another frame, runs the op on it once, and looks

@@ -11,6 +11,7 @@
 int command_doctor(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_table(int argc, char **argv);
+int command_ceiling(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_compare(int argc, char **argv);

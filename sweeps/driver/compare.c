@@ -5,7 +5,7 @@
  */
 #include "compare.h"
 
-#include "target.h"
+#include "event_table.h"
 #include "util.h"
 
 #include <math.h>
@@ -14,30 +14,18 @@
 
 /* ---- events ---- */
 
-/* Is an extra column one of a target's own? Then it is no event. */
-static int is_target_column(const char *name)
-{
-	size_t i, j;
-
-	for (i = 0; targets[i]; i++)
-		for (j = 0; targets[i]->extra && targets[i]->extra[j]; j++)
-			if (!strcmp(targets[i]->extra[j], name))
-				return 1;
-	return 0;
-}
-
 void compare_find_events(struct compared_run *run)
 {
 	size_t i;
 
 	run->event = xcalloc(run->rows.extras, sizeof(*run->event));
 	for (i = 0; i < run->rows.extras; i++)
-		if (!is_target_column(run->rows.extra_names[i]))
+		if (event_column(&run->rows, i))
 			run->event[run->events++] = i;
 }
 
 /* Index of an event's column in a run, or -1. */
-static long event_column(const struct compared_run *run, const char *name)
+static long find_event(const struct compared_run *run, const char *name)
 {
 	size_t i;
 
@@ -55,7 +43,7 @@ static const char *odd_event(const struct compared_run *a, const struct compared
 	size_t i;
 
 	for (i = 0; i < a->events; i++)
-		if (event_column(b, a->rows.extra_names[a->event[i]]) < 0)
+		if (find_event(b, a->rows.extra_names[a->event[i]]) < 0)
 			return a->rows.extra_names[a->event[i]];
 	return NULL;
 }
@@ -245,7 +233,7 @@ static void compare_case(struct comparison *comparison, const struct outcome *a,
 	compare_means(comparison, a, b, "cycles", -1, -1);
 	for (i = 0; i < run[0].events; i++) {
 		const char *name = run[0].rows.extra_names[run[0].event[i]];
-		long other = event_column(&run[1], name);
+		long other = find_event(&run[1], name);
 
 		if (other >= 0)
 			compare_means(comparison, a, b, name, run[0].event[i], other);

@@ -2,9 +2,9 @@
 /* CPU data files; their format stands in cpu_file.h. */
 #include "cpu_file.h"
 
+#include "encoding.h"
 #include "util.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
@@ -256,6 +256,138 @@ static int set_tlb(struct loader *loader, const char *key, const char *value)
 	return good;
 }
 
+/* ---- [events] ---- */
+
+/* The next name of a list into name; 0 at its end. */
+static const char *next_name(const char *at, char *name, size_t size)
+{
+	size_t length, n;
+
+	at += strspn(at, " ,");
+	length = strcspn(at, ",");
+	for (n = length; n && at[n - 1] == ' ';)
+		n--;
+	snprintf(name, size, "%.*s", (int)n, at);
+	return n ? at + length : NULL;
+}
+
+int cpu_names_each(const struct cpu_names *names, int (*each)(void *context, const char *name),
+		   void *context)
+{
+	const char *at = names->text ?: "";
+	char name[LINE_LIMIT];
+	int result;
+
+	while ((at = next_name(at, name, sizeof(name)))) {
+		result = each(context, name);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int is_name(void *context, const char *name)
+{
+	return !strcasecmp(context, name);
+}
+
+int cpu_names_have(const struct cpu_names *names, const char *name)
+{
+	return cpu_names_each(names, is_name, (char *)name);
+}
+
+const struct cpu_event *cpu_file_event(const struct cpu_file *file, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < file->events; i++)
+		if (!strcasecmp(file->event[i].name, name))
+			return &file->event[i];
+	return NULL;
+}
+
+static int add_event(struct loader *loader, const char *name, const char *value)
+{
+	struct cpu_file *file = loader->file;
+	struct cpu_value cut = { 0 };
+	struct cpu_event *event;
+	char *text;
+	u64 config;
+	int good = 1;
+
+	if (cpu_file_event(file, name))
+		return bad(loader, "duplicate event", name, "give an event once");
+	text = cut_value(loader, value, &cut);
+	if (!text) {
+		free(cut.source);
+		return 0;
+	}
+	if (encoding_parse(text, &config))
+		good = bad(loader, "encoding", text,
+			   "write event=0xNN,umask=0xNN and perhaps cmask=, inv=, edge=");
+	free(text);
+	file->event = xrealloc(file->event, (file->events + 1) * sizeof(*event));
+	event = &file->event[file->events++];
+	*event = (struct cpu_event){ xstrdup(name), config, cut.status, cut.source };
+	return good;
+}
+
+static int set_events(struct loader *loader, const char *key, const char *value)
+{
+	struct cpu_file *file = loader->file;
+	const struct {
+		const char *key;
+		struct cpu_names *names;
+	} lists[] = { { "libpfm", &file->libpfm }, { "default", &file->standard },
+		      { "walks", &file->walks } };
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(lists); i++) {
+		if (strcmp(key, lists[i].key))
+			continue;
+		lists[i].names->line = loader->line;
+		return set_text(loader, &lists[i].names->text, key, value);
+	}
+	return add_event(loader, key, value);
+}
+
+struct lookup {
+	struct loader *loader;
+	const struct cpu_names *names;
+	int count;
+};
+
+static int check_name(void *context, const char *name)
+{
+	struct lookup *lookup = context;
+	const struct cpu_file *file = lookup->loader->file;
+
+	if (!cpu_file_event(file, name))
+		return problem(lookup->loader->problem, EXIT_INPUT,
+			       "%s:%d: no event \"%s\" in [events]", file->path,
+			       lookup->names->line, name);
+	if (++lookup->count > MAX_DEFAULT_EVENTS)
+		return problem(lookup->loader->problem, EXIT_INPUT,
+			       "%s:%d: more than %d events; there are no more counters",
+			       file->path, lookup->names->line, MAX_DEFAULT_EVENTS);
+	return 0;
+}
+
+/* The lists name events, which may stand behind them. */
+static int check_events(struct loader *loader)
+{
+	const struct cpu_names *lists[] = { &loader->file->standard, &loader->file->walks };
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(lists); i++) {
+		struct lookup lookup = { loader, lists[i], 0 };
+
+		if (cpu_names_each(lists[i], check_name, &lookup))
+			return -EINVAL;
+	}
+	return 0;
+}
+
 /* ---- the file ---- */
 
 static int keep_other(struct loader *loader, const char *section, const char *key,
@@ -281,6 +413,8 @@ static int on_key(void *context, const char *section, const char *key, const cha
 		return set_cpu(loader, key, value);
 	if (!strcmp(section, "tlb"))
 		return set_tlb(loader, key, value);
+	if (!strcmp(section, "events"))
+		return set_events(loader, key, value);
 	return keep_other(loader, section, key, value);
 }
 
@@ -301,7 +435,7 @@ static int check(struct loader *loader, int ini_line)
 	if (lacks)
 		return problem(loader->problem, EXIT_INPUT, "%s:%d: no %s in [cpu]", file->path,
 			       loader->line, lacks);
-	return 0;
+	return check_events(loader);
 }
 
 int cpu_file_load(const char *path, struct cpu_file *file, struct problem *p)
@@ -339,6 +473,14 @@ void cpu_file_free(struct cpu_file *file)
 		free(file->other[i].key);
 		free(file->other[i].value);
 	}
+	for (i = 0; i < file->events; i++) {
+		free(file->event[i].name);
+		free(file->event[i].source);
+	}
+	free(file->event);
+	free(file->libpfm.text);
+	free(file->standard.text);
+	free(file->walks.text);
 	free(file->other);
 	free(file->shared_value.source);
 	free(file->shared);
@@ -349,68 +491,6 @@ void cpu_file_free(struct cpu_file *file)
 	free(file->aliases);
 	free(file->note);
 	memset(file, 0, sizeof(*file));
-}
-
-/* ---- all of them ---- */
-
-static int is_cpu_file(const struct dirent *entry)
-{
-	const char *dot = strrchr(entry->d_name, '.');
-
-	return dot && !strcmp(dot, ".cpu");
-}
-
-char **cpu_file_paths(struct problem *p)
-{
-	char *folder = data_path("cpus"), **paths = NULL;
-	struct dirent **entry;
-	int i, n = scandir(folder, &entry, is_cpu_file, versionsort);
-
-	if (n < 0) {
-		problem(p, EXIT_FAILED, "%s: %s; reinstall tlbscope, or run it where it was built",
-			folder, strerror(errno));
-	} else {
-		paths = xcalloc(n + 1, sizeof(char *));
-		for (i = 0; i < n; i++) {
-			paths[i] = xasprintf("%s/%s", folder, entry[i]->d_name);
-			free(entry[i]);
-		}
-		free(entry);
-	}
-	free(folder);
-	return paths;
-}
-
-static int is_for(const struct cpu_file *file, const char *vendor, u32 family, u32 model)
-{
-	size_t i;
-
-	if (strcmp(file->vendor, vendor) || file->family != family)
-		return 0;
-	for (i = 0; i < file->models; i++)
-		if (model >= file->model[i].first && model <= file->model[i].last)
-			return 1;
-	return 0;
-}
-
-int cpu_file_find(const char *vendor, u32 family, u32 model, struct cpu_file *file,
-		  struct problem *p)
-{
-	char **paths = cpu_file_paths(p);
-	int result = paths ? -ENOENT : -EINVAL;
-	size_t i;
-
-	for (i = 0; paths && paths[i]; i++) {
-		if (result == -ENOENT && cpu_file_load(paths[i], file, p))
-			result = -EINVAL;
-		else if (result == -ENOENT && is_for(file, vendor, family, model))
-			result = 0;
-		else if (result == -ENOENT)
-			cpu_file_free(file);
-		free(paths[i]);
-	}
-	free(paths);
-	return result;
 }
 
 int cpu_file_values(const struct cpu_file *file, int *unverified)

@@ -20,8 +20,18 @@
  * is ENTRIESxWAYS, ENTRIESxfull when fully associative, or none when pages of that size are not
  * held, or are held in pieces. l2-shared lists the sizes that share one array. STATUS is declared
  * (the CPU's CPUID or its maker's manual says so), measured (somebody found it by experiment), or
- * unverified. SOURCE says who. Other sections (events, costs) are kept, key by key, for those who
- * know them; an unknown key in [cpu] or [tlb] is an error.
+ * unverified. SOURCE says who. Other sections (costs) are kept, key by key, for those who know
+ * them; an unknown key in [cpu] or [tlb] is an error.
+ *
+ *     [events]
+ *     libpfm = skx, clx                 optional: libpfm4's PMUs for these CPUs
+ *     default = EVENT, EVENT            what a run counts unasked, at most MAX_DEFAULT_EVENTS
+ *     walks = EVENT, EVENT              those that count a walk for each load that misses the TLB
+ *     EVENT = ENCODING | STATUS | SOURCE
+ *
+ * EVENT is the maker's own name (for AMD as Linux spells it), ENCODING as in encoding.h. default fits
+ * the fewest counters that such a CPU shows: 4 with Hyper-Threading, 4 in a guest of AMD's without
+ * the extended ones. walks is what the self-check of counters has a known load for.
  */
 #ifndef TS_CPU_FILE_H
 #define TS_CPU_FILE_H
@@ -31,6 +41,7 @@
 #include <stddef.h>
 
 #define MAX_MODELS 16
+#define MAX_DEFAULT_EVENTS 4
 
 enum cpu_status { CPU_DECLARED, CPU_MEASURED, CPU_UNVERIFIED, CPU_STATUSES };
 extern const char *const cpu_status_names[CPU_STATUSES];
@@ -45,6 +56,19 @@ struct cpu_value {
 	u32 ways;    /* 0: fully associative, or no entries */
 	enum cpu_status status;
 	char *source;
+};
+
+struct cpu_event {
+	char *name;
+	u64 config; /* encoding.h */
+	enum cpu_status status;
+	char *source;
+};
+
+/* Names with commas between, as the file has them, and the line; 0 when not given. */
+struct cpu_names {
+	char *text;
+	int line;
 };
 
 struct cpu_other {
@@ -64,9 +88,22 @@ struct cpu_file {
 	struct cpu_value tlb[TLBS];
 	char *shared; /* l2-shared: its words */
 	struct cpu_value shared_value; /* its status and source */
+	struct cpu_event *event;
+	size_t events;
+	struct cpu_names libpfm, standard, walks; /* standard: the key default */
 	struct cpu_other *other;
 	size_t others;
 };
+
+/* Calls each(context, name) for every name of a list until it returns nonzero, and returns that. */
+int cpu_names_each(const struct cpu_names *names, int (*each)(void *context, const char *name),
+		   void *context);
+
+/* An event by name, in any case; 0 when the file has none of it. */
+const struct cpu_event *cpu_file_event(const struct cpu_file *file, const char *name);
+
+/* Is a name one of a list, in any case? */
+int cpu_names_have(const struct cpu_names *names, const char *name);
 
 /* Reads a file; a problem says file:line. The caller frees what was read. */
 int cpu_file_load(const char *path, struct cpu_file *file, struct problem *problem);
@@ -78,6 +115,9 @@ int cpu_file_find(const char *vendor, u32 family, u32 model, struct cpu_file *fi
 
 /* Paths of all installed files, sorted, 0 at the end; 0 with *problem. The caller frees all. */
 char **cpu_file_paths(struct problem *problem);
+
+/* The installed file of that name (skylake). 0; -ENOENT: there is none; -EINVAL: *problem. */
+int cpu_file_open(const char *id, struct cpu_file *file, struct problem *problem);
 
 /* How many values a file has, and how many of them are unverified. */
 int cpu_file_values(const struct cpu_file *file, int *unverified);

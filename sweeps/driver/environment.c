@@ -19,7 +19,7 @@ static const struct environment_fact facts[] = {
 	{ "machine.cpu.hypervisor", "runs in a VM", "there the host page is the hypervisor's" },
 	{ "machine.cpu.hypervisor_name", "hypervisor", "another hypervisor backs memory in another way" },
 	{ "machine.hypervisor_product", "machine", "another machine" },
-	{ "machine.cpu.tsc_hz", "TSC ticks a second", NULL },
+	{ "machine.tsc_hz", "TSC ticks a second", NULL },
 	{ "machine.smt_active", "SMT active", "a sibling shares the TLB" },
 	{ "machine.kernel.release", "kernel", "kernels differ in how they flush" },
 	{ "machine.meltdown", "Meltdown (page-table isolation)",

@@ -63,6 +63,7 @@ char *figure_samples(const struct cells *cells, u64 phase);
 
 int figure_fracture(const struct figures_from *from, u64 phase, struct figures *figures,
 		    struct problem *problem);
+int figure_events(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_heat(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_published(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_reach(const struct figures_from *from, struct figures *figures, struct problem *problem);

@@ -2,6 +2,7 @@
 /* Start and end of the guest image under QEMU. */
 #include "guest.h"
 
+#include "counting_link.h"
 #include "util.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define LEAST_MEMORY (128ULL << 20)
+#define LEAST_MEMORY (128ULL << 20) /* the self-check of counters takes 96 MiB */
 
 static int send_line(void *context, const char *line)
 {
@@ -66,9 +67,48 @@ int guest_start(struct guest *guest, const struct target *target, struct qemu_co
 	return result ? give_up(guest, result, p) : 0;
 }
 
-int guest_measure(struct guest *guest, const struct ts_case *c, struct row *row, struct problem *p)
+int guest_vcpu_thread(struct guest *guest)
 {
-	int result = link_measure(&guest->link, c, row, p);
+	json_t *cpus = NULL;
+	struct problem ignored;
+	int thread = 0;
+
+	if (!qemu_command(&guest->qemu, "query-cpus-fast", NULL, &cpus, &ignored))
+		thread = json_integer_value(json_object_get(json_array_get(cpus, 0), "thread-id"));
+	json_decref(cpus);
+	return thread;
+}
+
+int guest_count(struct guest *guest, const struct target *target, enum perf_side side,
+		struct problem *p)
+{
+	struct counting *counting = target->counting;
+	int result, thread = counting->source == COUNT_HOST ? guest_vcpu_thread(guest) : 0;
+
+	if (counting->source == COUNT_HOST && !thread) {
+		counting_give_up(counting, "QEMU does not tell its vCPU's thread (query-cpus-fast)");
+		return 0;
+	}
+	result = counting_link_open(counting, &guest->link, &guest->hello, thread, side);
+	guest->broken = result == -EPIPE || result == -ETIMEDOUT;
+	if (guest->broken)
+		problem(p, EXIT_FAILED, "the guest %s in the self-check of its counters; see log.txt, or go "
+			"without: --counters none", result == -EPIPE ? "ended" : "gave no answer");
+	return result;
+}
+
+int guest_measure(struct guest *guest, struct counting *counting, const struct ts_case *c,
+		  struct row *row, struct problem *p)
+{
+	int result = counting_link_measure(counting, &guest->link, c, row, p);
+
+	guest->broken = result == -EPIPE || result == -ETIMEDOUT;
+	return result;
+}
+
+int guest_slope(struct guest *guest, struct counting *counting, struct row *row, struct problem *p)
+{
+	int result = counting_link_slope(counting, &guest->link, row, p);
 
 	guest->broken = result == -EPIPE || result == -ETIMEDOUT;
 	return result;

@@ -283,7 +283,7 @@ static int has_cost(const struct report_run *run, const struct cell *cell)
  */
 static void cost(const struct report_run *run, const struct report_options *options, struct guidance_point *point)
 {
-	double hz = environment_number(run->json, "machine.cpu.tsc_hz");
+	double hz = environment_number(run->json, "machine.tsc_hz");
 	char *text = xstrdup(""), *evidence = xstrdup(""), *next, *rows, *set;
 	size_t i;
 

@@ -188,18 +188,28 @@ void host_state_recover(void)
 	free(left);
 }
 
-int host_state_open(struct problem *p)
+int host_state_hold(struct problem *p)
 {
-	int result = take();
+	int fresh = journal < 0, result = take();
 
 	if (result == -EBUSY)
-		return problem(p, EXIT_FAILED, "another tlbscope is using the huge-page pool; wait until it "
-			       "has ended");
+		return problem(p, EXIT_FAILED, "another tlbscope has changed this host (huge-page pool, NMI "
+			       "watchdog); wait until it has ended");
 	if (result)
-		return problem(p, EXIT_FAILED, JOURNAL ": %s; changing the huge-page pool needs root",
-			       strerror(-result));
-	undo();
+		return problem(p, EXIT_FAILED, JOURNAL ": %s; changing the host (huge-page pool, NMI watchdog) "
+			       "needs root", strerror(-result));
+	if (fresh)
+		undo();
 	return 0;
+}
+
+int host_state_open(struct problem *p)
+{
+	int result = host_state_hold(p);
+
+	if (!result)
+		undo();
+	return result;
 }
 
 int host_state_set(const char *path, long number, long *got, struct problem *p)

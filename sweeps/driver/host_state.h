@@ -14,6 +14,9 @@
  */
 int host_state_open(struct problem *problem);
 
+/* The same for a further change: what this process has changed stays. */
+int host_state_hold(struct problem *problem);
+
 /* Undoes what a dead program left, if there is anything and this process may; says so on stderr. */
 void host_state_recover(void);
 

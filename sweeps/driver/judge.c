@@ -211,7 +211,7 @@ static int better_selective(const struct outcome *a, const struct outcome *b)
 	return x->count < y->count;
 }
 
-/* An op that does nothing, with the smallest count: none, or the selective op's twin. */
+/* An op that does nothing: none, or the selective op's twin, which stands behind none in the op table. */
 static int is_none(const struct outcome *a, const struct cell *cell)
 {
 	u64 op = a->row[0]->c.op;
@@ -235,8 +235,8 @@ static void pick(struct cell *cell)
 
 		if (isnan(outcome_value(o)))
 			continue;
-		if (!cell->none && is_none(o, cell))
-			cell->none = o;
+		if (is_none(o, cell))
+			cell->none = o; /* the twin rather than none: it enters the kernel, too */
 		if (!cell->full && is_full_control(o->row[0]))
 			cell->full = o;
 		if (!cell->full && o->row[0]->class == TS_CLASS_FULL &&

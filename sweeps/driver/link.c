@@ -167,6 +167,31 @@ int link_measure(struct link *link, const struct ts_case *c, struct row *row, st
 	return 0;
 }
 
+int link_events(struct link *link, const u64 *configs, size_t n, char **pmu, struct problem *p)
+{
+	struct ts_events events = { .n = n };
+	char line[TS_MAX_LINE] = "events ";
+	struct ts_text out;
+	const char *rest;
+	int which, result;
+
+	if (n > TS_MAX_COUNTERS)
+		return problem(p, EXIT_INPUT, "%zu events: a target counts at most %d", n, TS_MAX_COUNTERS);
+	memcpy(events.config, configs, n * sizeof(*configs));
+	ts_text_init(&out, line + 7, sizeof(line) - 7);
+	ts_events_print(&out, &events);
+	result = link->send(link->context, line) ?: await(link, "events", "error", &rest, &which);
+	if (result)
+		return result;
+	rest += strspn(rest, " ");
+	if (which) {
+		problem(p, EXIT_FAILED, "%s", rest);
+		return -ENOTSUP;
+	}
+	*pmu = xstrdup(rest);
+	return 0;
+}
+
 int link_end(struct link *link)
 {
 	const char *rest;

@@ -38,6 +38,12 @@ int link_hello(struct link *link, struct hello *hello, struct problem *problem);
 int link_measure(struct link *link, const struct ts_case *c, struct row *row,
 		 struct problem *problem);
 
+/*
+ * Says which events are to be counted from now on; none for n 0. 0, with what the target said of its counters in
+ * *pmu (the caller frees it); -ENOTSUP: it cannot count them, why is in *problem; or as target_ops.open().
+ */
+int link_events(struct link *link, const u64 *configs, size_t n, char **pmu, struct problem *problem);
+
 /* Says end and waits for the end marker: 0, or why it did not come. */
 int link_end(struct link *link);
 

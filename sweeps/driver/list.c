@@ -2,6 +2,8 @@
 /* tlbscope list: what there is, out of the tables that the program itself works with. */
 #include "command.h"
 #include "cpu_file.h"
+#include "encoding.h"
+#include "probe_cpu.h"
 #include "protocol.h"
 #include "target.h"
 #include "util.h"
@@ -128,6 +130,8 @@ static void print_cpu(const struct cpu_file *file)
 		print_below(xasprintf("    %-10s %-14s %-10s %s", "l2-shared", file->shared,
 				      cpu_status_names[file->shared_value.status],
 				      file->shared_value.source));
+	if (file->events)
+		printf("    %zu events: tlbscope list events %s\n", file->events, file->id);
 	if (file->note)
 		print_below(xasprintf("    note: %s", file->note));
 }
@@ -150,6 +154,52 @@ static int list_cpus(struct problem *p)
 	}
 	free(paths);
 	return result;
+}
+
+/* ---- events ---- */
+
+/* Status and source stand above the events that have them in common. */
+static void print_event(const struct cpu_file *file, size_t i)
+{
+	const struct cpu_event *event = &file->event[i], *before = i ? event - 1 : NULL;
+	char encoding[64];
+
+	if (!before || before->status != event->status || strcmp(before->source, event->source))
+		print_below(xasprintf("%s, %s:", cpu_status_names[event->status], event->source));
+	printf("  %c%c %-48s %s\n", cpu_names_have(&file->standard, event->name) ? '*' : ' ',
+	       cpu_names_have(&file->walks, event->name) ? 'w' : ' ', event->name,
+	       encoding_print(event->config, encoding, sizeof(encoding)));
+}
+
+/* Events of one CPU: by the name of its file, or of this machine's CPU. */
+static int list_events(const char *id, struct problem *p)
+{
+	struct cpu_identity cpu = { 0 };
+	struct cpu_file file;
+	size_t i;
+	int result;
+
+	if (id)
+		result = cpu_file_open(id, &file, p);
+	else
+		result = probe_cpu(&cpu) ? -ENOENT :
+					   cpu_file_find(cpu.vendor, cpu.family, cpu.model, &file, p);
+	if (result == -ENOENT && id)
+		return problem(p, EXIT_INPUT, "list events %s: no such CPU; tlbscope list cpus names them", id);
+	if (result == -ENOENT)
+		return problem(p, EXIT_INPUT, "list events: there is no data file for this CPU (%s, family %u, "
+			       "model %u); name one of tlbscope list cpus; run --event rXXXX counts any "
+			       "encoding", *cpu.brand ? cpu.brand : "unknown", cpu.family, cpu.model);
+	if (result)
+		return result;
+	printf("%s: %s\n*: counted by run unasked; w: one for each load that misses the TLB (the self-check has "
+	       "such loads)\n\n", file.id, file.name);
+	for (i = 0; i < file.events; i++)
+		print_event(&file, i);
+	if (!file.events)
+		printf("no events are known\n");
+	cpu_file_free(&file);
+	return 0;
 }
 
 /* A plan as the words behind the guest's kernel command line, for a start without the driver. */
@@ -183,9 +233,26 @@ static const struct {
 	{ "targets", list_targets }, { "probes", list_probes }, { "cpus", list_cpus },
 };
 
+/* Lists of one thing, whose name may or has to stand behind. */
+static const struct {
+	const char *name;
+	int (*list)(const char *name, struct problem *p);
+	int required;
+} named_lists[] = { { "cmdline", list_cmdline, 1 }, { "events", list_events, 0 } };
+
 struct list_request {
-	const char *what, *plan;
+	const char *what, *name;
 };
+
+static int takes_name(const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(named_lists); i++)
+		if (!strcmp(named_lists[i].name, what))
+			return 1 + named_lists[i].required;
+	return 0;
+}
 
 static error_t parse_list(int key, char *arg, struct argp_state *state)
 {
@@ -193,15 +260,15 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (request->plan || (request->what && strcmp(request->what, "cmdline")))
+		if (request->name || (request->what && !takes_name(request->what)))
 			argp_error(state, "too many words");
 		if (request->what)
-			request->plan = arg;
+			request->name = arg;
 		else
 			request->what = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!request->what || (!strcmp(request->what, "cmdline") && !request->plan))
+		if (!request->what || (takes_name(request->what) == 2 && !request->name))
 			argp_error(state, "name what to list");
 		return 0;
 	}
@@ -212,7 +279,7 @@ int command_list(int argc, char **argv)
 {
 	const struct argp argp = {
 		.parser = parse_list,
-		.args_doc = "plans|ops|axes|targets|probes|cpus\ncmdline PLAN",
+		.args_doc = "plans|ops|axes|targets|probes|cpus\nevents [CPU]\ncmdline PLAN",
 		.doc = "Lists what there is.\vcmdline prints a plan as words for the guest's kernel command line, "
 		       "to run the image without this program.",
 	};
@@ -221,12 +288,14 @@ int command_list(int argc, char **argv)
 	size_t i;
 
 	parse_options(&argp, argc, argv, &request);
-	if (!strcmp(request.what, "cmdline"))
-		return list_cmdline(request.plan, &p) ? report(&p) : EXIT_DONE;
+	for (i = 0; i < TS_COUNT(named_lists); i++)
+		if (!strcmp(named_lists[i].name, request.what))
+			return named_lists[i].list(request.name, &p) ? report(&p) : EXIT_DONE;
 	for (i = 0; i < TS_COUNT(lists); i++)
 		if (!strcmp(lists[i].name, request.what))
 			return lists[i].list(&p) ? report(&p) : EXIT_DONE;
-	problem(&p, EXIT_INPUT, "list %s: there are plans, ops, axes, targets, probes, cpus and cmdline PLAN",
+	problem(&p, EXIT_INPUT, "list %s: there are plans, ops, axes, targets, probes, cpus, events and "
+		"cmdline PLAN",
 		request.what);
 	return report(&p);
 }

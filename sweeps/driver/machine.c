@@ -6,12 +6,12 @@
 #include "util.h"
 
 #include <cpuid.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 /* First value of a key in /proc/cpuinfo; caller frees; 0 if there is none. */
 static char *cpuinfo(const char *text, const char *key)
@@ -54,24 +54,6 @@ static void add_text(json_t *object, const char *key, char *text)
 	free(text);
 }
 
-#define TSC_SECONDS 0.02 /* the clock's own error is below a millionth of it */
-
-/* TSC ticks a second, against the kernel's clock; where cycles become shares of a second. */
-static double measure_tsc_hz(void)
-{
-	struct timespec start, now;
-	double seconds;
-	u64 ticks;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &start);
-	ticks = __rdtsc();
-	do {
-		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-		seconds = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
-	} while (seconds < TSC_SECONDS);
-	return (__rdtsc() - ticks) / seconds;
-}
-
 /* Twelve letters of CPUID.40000000H, where a hypervisor says who it is: KVMKVMKVM, TCGTCGTCGTCG. */
 static void add_hypervisor_name(json_t *cpu)
 {
@@ -104,8 +86,26 @@ static void add_cpu(json_t *machine)
 	json_object_set_new(cpu, "online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	if (machine_is_guest())
 		add_hypervisor_name(cpu);
-	json_object_set_new(cpu, "tsc_hz", json_real(measure_tsc_hz()));
 	json_object_set_new(machine, "cpu", cpu);
+}
+
+#define TSC_SECONDS 0.02 /* the clock's own steps are a millionth of it */
+
+/* Ticks of the TSC a second, against the kernel's clock that nobody adjusts. */
+static double tsc_hz(void)
+{
+	struct timespec start, now;
+	u64 first, last;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &start);
+	first = __builtin_ia32_rdtsc();
+	do {
+		clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+		last = __builtin_ia32_rdtsc();
+		seconds = now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9;
+	} while (seconds < TSC_SECONDS);
+	return (last - first) / seconds;
 }
 
 json_t *machine_describe(void)
@@ -131,6 +131,7 @@ json_t *machine_describe(void)
 	size_t i;
 
 	add_cpu(machine);
+	json_object_set_new(machine, "tsc_hz", json_real(round(tsc_hz() / 1e3) * 1e3));
 	if (!uname(&kernel))
 		json_object_set_new(machine, "kernel", json_pack("{s:s, s:s, s:s}",
 								 "release", kernel.release,

@@ -16,6 +16,7 @@ static const struct {
 	{ "doctor", command_doctor, "what this machine can measure, and what is missing" },
 	{ "run", command_run, "run a sweep and print its table" },
 	{ "table", command_table, "print the fracture table of runs" },
+	{ "ceiling", command_ceiling, "break-even of single and full flushes, and the kernel's ceiling" },
 	{ "plot", command_plot, "draw the pictures of a run" },
 	{ "report", command_report, "write report.html and guidance.md of runs" },
 	{ "compare", command_compare, "what differs between two runs, beyond noise" },

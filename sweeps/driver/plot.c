@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tlbscope plot: the pictures of a run, into its directory. */
+#include "ceiling.h"
 #include "command.h"
 #include "environment.h"
 #include "figures.h"
@@ -31,6 +32,22 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* The break-even, one picture for each host page that has one; names them. */
+static int plot_ceiling(const struct rows *rows, const char *prefix, size_t *drawn, struct problem *p)
+{
+	char *base = xasprintf("%sceiling", prefix);
+	char *title = xasprintf("%s, target %s", rows->row[0].cpu, rows->row[0].target);
+	struct ceiling ceiling;
+	int result;
+
+	ceiling_build(rows, &ceiling);
+	result = ceiling_plot(&ceiling, base, title, drawn, p);
+	ceiling_free(&ceiling);
+	free(base);
+	free(title);
+	return result;
+}
+
 /* Draws all pictures of the rows and names them. */
 static int plot(const char *run, const struct rows *rows, struct problem *p)
 {
@@ -41,7 +58,7 @@ static int plot(const char *run, const struct rows *rows, struct problem *p)
 	struct figures figures = { 0 };
 	struct cells cells;
 	struct reach reach;
-	size_t i;
+	size_t i, drawn = 0;
 	int result = published_read(&published, p);
 
 	if (!result) {
@@ -56,9 +73,11 @@ static int plot(const char *run, const struct rows *rows, struct problem *p)
 	}
 	for (i = 0; i < figures.count && !result; i++)
 		printf("%s.svg\n%s.png\n", figures.figure[i].base, figures.figure[i].base);
-	if (!result && !figures.count)
+	if (!result)
+		result = plot_ceiling(rows, prefix, &drawn, p);
+	if (!result && !figures.count && !drawn)
 		result = problem(p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
-				 "full flush, and no reach curve of a real CPU", run);
+				 "full flush, and no reach curve or break-even of a real CPU", run);
 	figures_free(&figures);
 	json_decref(json);
 	free(prefix);

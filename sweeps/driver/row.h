@@ -40,6 +40,9 @@ void row_reason(struct row *row, const char *reason);
 int row_is_valid(const struct row *row);
 int row_has_reason(const struct row *row, const char *reason);
 
+/* Is it the name of one of the fixed columns? */
+int row_is_column(const char *name);
+
 /* Host page for people: "4k", and "4k?" when it was inferred or asked for but not verified. */
 const char *row_host_text(char *text, size_t size, const struct row *row);
 

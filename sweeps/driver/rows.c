@@ -319,6 +319,11 @@ static u32 find_column(const char *name)
 	return column;
 }
 
+int row_is_column(const char *name)
+{
+	return find_column(name) <= COL_VALID;
+}
+
 static void read_header(struct reader *reader)
 {
 	const struct csv_table *table = &reader->rows->table;

@@ -5,6 +5,7 @@
  * The order of the cases is fixed by the plan, so a run that was stopped goes on behind its last whole row.
  */
 #include "command.h"
+#include "counting.h"
 #include "judge.h"
 #include "machine.h"
 #include "probe_target.h"
@@ -36,7 +37,7 @@ struct request {
 };
 
 enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
-       OPT_FRESH, OPT_HOST, OPT_REPEATS, OPT_KEY };
+       OPT_FRESH, OPT_COUNTERS, OPT_EVENT, OPT_HOST, OPT_REPEATS, OPT_KEY };
 
 static u64 parse_memory(const char *text, struct argp_state *state)
 {
@@ -69,6 +70,16 @@ static void add_override(struct request *request, const char *key, const char *l
 	request->override[request->overrides++].list = list;
 }
 
+static void add_event(struct request *request, const char *name, struct argp_state *state)
+{
+	struct count_request *count = &request->options.count;
+
+	request->given |= 1u << (OPT_EVENT - OPT_ON);
+	if (count->events == MAX_EVENTS)
+		argp_error(state, "--event %s: more than %d events", name, MAX_EVENTS);
+	count->event[count->events++] = name;
+}
+
 static const struct argp_option *run_options(void);
 
 static const char *option_name(int key)
@@ -84,7 +95,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 {
 	struct request *request = state->input;
 
-	if (key >= OPT_ON && key < OPT_HOST) {
+	if (key >= OPT_ON && key < OPT_EVENT) {
 		if (request->given & 1u << (key - OPT_ON))
 			argp_error(state, "--%s is given twice", option_name(key));
 		request->given |= 1u << (key - OPT_ON);
@@ -99,6 +110,8 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 	case OPT_MEMORY: request->options.memory = parse_memory(arg, state); return 0;
 	case OPT_TIMEOUT: request->options.timeout = parse_seconds(arg, state); return 0;
 	case OPT_FRESH: request->options.fresh_boot = 1; return 0;
+	case OPT_COUNTERS: request->options.count.source = arg; return 0;
+	case OPT_EVENT: add_event(request, arg, state); return 0;
 	case OPT_HOST: add_override(request, "host", arg, state); return 0;
 	case OPT_REPEATS: add_override(request, "repeats", arg, state); return 0;
 	case ARGP_KEY_ARG:
@@ -128,10 +141,15 @@ static const struct argp_option *run_options(void)
 		{ "memory", OPT_MEMORY, "SIZE", 0, "guest memory, e.g. 4g; standard: what the plan needs", 1 },
 		{ "timeout", OPT_TIMEOUT, "SECONDS", 0, "for one row (60)", 1 },
 		{ "fresh-boot", OPT_FRESH, 0, 0, "a boot of its own for each cell (target kvm)", 1 },
+		{ 0, 0, 0, 0, "Events to be counted:", 2 },
+		{ "counters", OPT_COUNTERS, "WHO", 0, "who counts: none, or on target kvm vpmu (the guest; standard) or "
+						      "host (the kernel, per vCPU)", 2 },
+		{ "event", OPT_EVENT, "NAME", 0, "an event of tlbscope list events, of libpfm4, or rXXXX, in place of the "
+						 "CPU's standard ones (those: standard); may be repeated", 2 },
 		{ 0, 0, 0, 0, "Axes of the plan; LIST is values with commas between. guest selects the "
-			      "sections that have it, the others replace their axis in all sections:", 2 },
-		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g,2m-logged", 2 },
-		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 2 },
+			      "sections that have it, the others replace their axis in all sections:", 3 },
+		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g,2m-logged", 3 },
+		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 3 },
 	};
 	static struct argp_option all[TS_COUNT(fixed) + TS_KEYS + 1];
 	u32 key, n = TS_COUNT(fixed);
@@ -141,7 +159,7 @@ static const struct argp_option *run_options(void)
 		if (key == TS_KEY_REPEAT)
 			continue;
 		all[n++] = (struct argp_option){ ts_keys[key].name, OPT_KEY + (int)key, "LIST", 0,
-						 ts_keys[key].help, 2 };
+						 ts_keys[key].help, 3 };
 	}
 	return all;
 }
@@ -274,16 +292,23 @@ struct run {
 	struct record record;
 	struct plan plan;
 	struct target target;
+	struct counting counting;
 	struct planned *list;
 	size_t count, next, skipped;
 	int restarts;
 };
 
-static json_t *describe_options(const struct options *o)
+static json_t *describe_options(const struct options *o, enum count_source source)
 {
-	return json_pack("{s:s, s:s*, s:s*, s:I, s:f, s:b}", "qemu", o->qemu, "cpu", o->cpu, "image",
+	json_t *events = json_array();
+	size_t i;
+
+	for (i = 0; i < o->count.events; i++)
+		json_array_append_new(events, json_string(o->count.event[i]));
+	return json_pack("{s:s, s:s*, s:s*, s:I, s:f, s:b, s:s, s:o}", "qemu", o->qemu, "cpu", o->cpu, "image",
 			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout,
-			 "fresh_boot", o->fresh_boot);
+			 "fresh_boot", o->fresh_boot, "counters", count_source_names[source], "events",
+			 events);
 }
 
 /* What is known before the target has started: enough for --resume. */
@@ -296,7 +321,7 @@ static int describe_start(struct run *run, struct problem *p)
 	json_object_set_new(json, "start", json_string(start));
 	json_object_set_new(json, "target", json_string(run->target.ops->name));
 	json_object_set_new(json, "plan", record_plan(&run->plan));
-	json_object_set_new(json, "options", describe_options(run->target.options));
+	json_object_set_new(json, "options", describe_options(run->target.options, run->counting.source));
 	json_object_set_new(json, "machine", machine_describe());
 	json_object_set_new(json, "complete", json_false());
 	free(start);
@@ -312,6 +337,7 @@ static int describe_target(struct run *run, struct problem *p)
 	json_object_set_new(json, "complete", json_false());
 	if (run->target.ops->describe)
 		run->target.ops->describe(&run->target, json);
+	json_object_set_new(json, "counters", counting_describe(&run->counting));
 	return record_save(&run->record, p);
 }
 
@@ -321,6 +347,7 @@ static int finish_run(struct run *run, struct problem *p)
 	json_int_t earlier = json_integer_value(json_object_get(json, "restarts"));
 	char *end = time_text();
 
+	json_object_set_new(json, "counters", counting_describe(&run->counting));
 	json_object_set_new(json, "end", json_string(end));
 	json_object_set_new(json, "rows", json_integer(run->record.written));
 	json_object_set_new(json, "restarts", json_integer(run->restarts + earlier));
@@ -391,14 +418,20 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 		.sequence = run->next + 1,
 		.valid = "ok",
 	};
-	int result = begin_cell(run, opened, p) ?: run->target.ops->measure(&run->target, c, &row, p);
+	const char **texts;
+	int result;
 
+	counting_begin_row(&run->counting);
+	result = begin_cell(run, opened, p) ?: run->target.ops->measure(&run->target, c, &row, p);
 	if (result && result != -ENOTSUP)
 		return result;
 	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(c))
 		row_reason(&row, "twin");
 	judge_row(&row);
+	texts = counting_texts(&run->counting, run->target.ops->extra, row.extra);
+	row.extra = texts;
 	result = rows_append(run->record.rows, &row, p);
+	free(texts);
 	if (result)
 		return result;
 	run->record.written++;
@@ -612,9 +645,24 @@ static char *command_text(const struct request *request, const struct target_ops
 	return text;
 }
 
+static int choose_counting(struct run *run, const struct target_ops *ops, const struct count_request *request,
+			   struct problem *p)
+{
+	return counting_choose(&run->counting, request, ops->name, ops->counters, ops->counts_unasked, p);
+}
+
+/* The log is there from now on. */
+static void begin_counting(struct run *run)
+{
+	run->counting.log = run->record.log;
+	if (run->counting.why_not)
+		counting_log(&run->counting, "no events are counted: %s", run->counting.why_not);
+}
+
 static int start_new(struct run *run, const struct request *request, struct problem *p)
 {
 	const struct target_ops *ops;
+	const char **columns;
 	char *dir, *command;
 	int result = plan_load(request->plan ?: "fracture", &run->plan, p) ?: apply_overrides(run, request, p);
 
@@ -623,19 +671,23 @@ static int start_new(struct run *run, const struct request *request, struct prob
 	ops = choose_target(request->target, &run->plan, &request->options, p);
 	if (!ops)
 		return -EINVAL;
-	result = check_plan(run, ops, &request->options, p);
+	result = check_plan(run, ops, &request->options, p) ?:
+		 choose_counting(run, ops, &request->options.count, p);
 	if (result)
 		return result;
 	dir = request->out ? xstrdup(request->out) : record_standard_dir(run->plan.name, ops->name);
-	result = record_create(&run->record, dir, ops->extra, p);
+	columns = counting_columns(&run->counting, ops->extra);
+	result = record_create(&run->record, dir, columns, p);
+	free(columns);
 	free(dir);
 	if (result)
 		return result;
 	run->target = (struct target){ .ops = ops, .options = &request->options, .plan = &run->plan,
-				       .log = run->record.log };
+				       .log = run->record.log, .counting = &run->counting };
 	command = command_text(request, ops);
 	json_object_set_new(run->record.json, "command", json_string(command));
 	free(command);
+	begin_counting(run);
 	return describe_start(run, p) ?: run_plan(run, NULL, p);
 }
 
@@ -643,7 +695,14 @@ static int start_new(struct run *run, const struct request *request, struct prob
 static void stored_options(const json_t *json, struct options *options)
 {
 	const char *qemu = NULL, *cpu = NULL, *image = NULL;
+	json_t *events = json_object_get(json, "events"), *event;
 	json_int_t memory = 0;
+	size_t i;
+
+	options->count.source = json_string_value(json_object_get(json, "counters")) ?: "none";
+	json_array_foreach(events, i, event)
+		if (i < MAX_EVENTS && json_is_string(event))
+			options->count.event[options->count.events++] = json_string_value(event);
 
 	json_unpack((json_t *)json, "{s?s, s?s, s?s, s?I, s?F, s?b}", "qemu", &qemu, "cpu", &cpu, "image",
 		    &image, "memory", &memory, "timeout", &options->timeout, "fresh_boot",
@@ -659,6 +718,7 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 	struct rows rows;
 	const char *name;
 	double timeout = request->options.timeout;
+	const char **columns;
 	u32 allowed = 1u << (OPT_RESUME - OPT_ON) | 1u << (OPT_TIMEOUT - OPT_ON);
 	int result;
 
@@ -670,7 +730,8 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 		return result;
 	name = json_string_value(json_object_get(run->record.json, "target")) ?: "";
 	run->target = (struct target){ .ops = target_find(name), .options = &request->options,
-				       .plan = &run->plan, .log = run->record.log };
+				       .plan = &run->plan, .log = run->record.log,
+				       .counting = &run->counting };
 	stored_options(json_object_get(run->record.json, "options"), &request->options);
 	if (request->given & 1u << (OPT_TIMEOUT - OPT_ON))
 		request->options.timeout = timeout;
@@ -681,7 +742,13 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 	if (!result)
 		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
 			 check_target(run->target.ops, &request->options, p) ?:
-			 record_continue(&run->record, &rows, run->target.ops->extra, p);
+			 choose_counting(run, run->target.ops, &request->options.count, p);
+	if (!result) {
+		columns = counting_columns(&run->counting, run->target.ops->extra);
+		result = record_continue(&run->record, &rows, columns, p);
+		free(columns);
+		begin_counting(run);
+	}
 	if (!result && json_is_true(json_object_get(run->record.json, "complete")))
 		fprintf(stderr, "%s is complete: nothing is left to measure\n", run->record.dir);
 	else if (!result)
@@ -706,8 +773,8 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* The table of what was measured, then where it is. */
-static int show_result(const char *dir, struct problem *p)
+/* The table of what was measured, then where it is, and what makes more of it than a table. */
+static int show_result(const char *dir, const struct plan *plan, struct problem *p)
 {
 	char *path = rows_path(dir);
 	struct rows rows;
@@ -719,6 +786,8 @@ static int show_result(const char *dir, struct problem *p)
 	table_print(stdout, &rows, 1, NULL);
 	rows_free(&rows);
 	printf("\nresults: %s\n", dir);
+	if (!strcmp(plan->name, "ceiling"))
+		printf("The break-even of it: tlbscope ceiling %s\n", dir);
 	return 0;
 }
 
@@ -743,9 +812,10 @@ int command_run(int argc, char **argv)
 	dir = run.record.dir ? xstrdup(run.record.dir) : NULL;
 	record_close(&run.record, result && p.exit_code == EXIT_INPUT);
 	if (!result)
-		result = show_result(dir, &p);
+		result = show_result(dir, &run.plan, &p);
 	free(dir);
 	free(run.list);
+	counting_free(&run.counting);
 	plan_free(&run.plan);
 	return result ? report(&p) : EXIT_DONE;
 }

@@ -69,4 +69,49 @@ struct cliff {
 size_t statistics_cliffs(const struct reach_point *point, size_t n, struct cliff *cliff,
 			 size_t room);
 
+/* A measured point, and a straight line through several: y = intercept + slope * x. */
+struct fit_point {
+	double x, y;
+};
+
+struct fit_line {
+	double intercept, slope;
+	double v_intercept, v_slope, v_both; /* variances and covariance of the two, for scatter 1 */
+	double scatter;	 /* residual standard deviation, as a share of the fitted value ^ power */
+	double residual; /* root mean square of the residuals, in units of y */
+	double worst;	 /* the largest residual */
+	size_t n, freedom; /* points; points less parameters */
+};
+
+enum crossing_kind {
+	CROSSING_UNKNOWN,  /* too few points for one of the lines */
+	CROSSING_AT,	   /* they cross at x, rising dearer than level below x */
+	CROSSING_PARALLEL, /* their slopes differ by no more than noise */
+	CROSSING_REVERSED, /* they cross the other way: the rising line is the flatter one */
+};
+
+/* Two lines and where they meet. */
+struct crossing {
+	struct fit_line rising, level;
+	double power; /* noise grows with the value ^ power: 0, 1/2 or 1 */
+	enum crossing_kind kind;
+	struct interval x;   /* where they cross; low and high NAN without degrees of freedom */
+	struct interval gap; /* level - rising at the middle of the rising line's points */
+};
+
+/*
+ * Fits a line to each of two sets of points and intersects them. flat: the second is a constant.
+ * Fewer than two different x in the first set, or in the second unless it is flat, or none at all:
+ * CROSSING_UNKNOWN, and what can be fitted is.
+ */
+void statistics_cross(const struct fit_point *rising, size_t n_rising,
+		      const struct fit_point *level, size_t n_level, int flat,
+		      struct crossing *crossing);
+
+/* Standard error of the line's value at x. */
+double statistics_line_error(const struct fit_line *line, double x);
+
+/* Quantile 0.975 of Student's t distribution, for freedom >= 1. */
+double statistics_student(double freedom);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "cell_text.h"
 #include "command.h"
+#include "event_table.h"
 #include "published.h"
 #include "reach.h"
 #include "util.h"
@@ -220,8 +221,20 @@ static void print_published_loops(FILE *out, const struct csv_table *cycles)
 	}
 }
 
+/* The working set, where it is another than that of the lines above; returns it. */
+static char *print_set(FILE *out, const struct cell *cell, char *above)
+{
+	char *set = text_set(&cell->key->c);
+
+	if (!above || strcmp(set, above))
+		fprintf(out, "%s, host/guest page:\n", set);
+	free(above);
+	return set;
+}
+
 static void print_loops(FILE *out, const struct cells *cells, const struct published *published)
 {
+	char *above = NULL;
 	size_t i, j;
 
 	fprintf(out, "\n%-40s %10s %10s %10s %10s\n", "cycles of an iteration", "both", "flush",
@@ -232,18 +245,20 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 		if (cell->key->c.phase != TS_BOTH || cell_is_emulated(cell))
 			continue;
 		access = cells_with_phase(cells, cell, TS_ACCESS);
+		above = print_set(out, cell, above);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
-			char *set = text_set(&cell->key->c), *op = text_op(o);
-			char *name = xasprintf("%s: %s", set, op);
+			char host[32], *op = text_op(o);
+			char *name = xasprintf("  %s/%s %s", row_host_text(host, sizeof(host), cell->key),
+					       ts_page_names[cell->key->c.guest], op);
 
 			print_loop_line(out, name, o->cycles, value_in(cells_with_phase(cells, cell, TS_OP), o),
 					access && access->outcomes ? access->outcome[0].cycles : NAN);
-			free(set);
 			free(op);
 			free(name);
 		}
 	}
+	free(above);
 	if (published)
 		print_published_loops(out, &published->cycles);
 }
@@ -366,6 +381,7 @@ static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells 
 	}
 	if (cells_show_phase(cells, TS_BOTH))
 		print_loops(out, cells, published);
+	event_tables_print(out, rows, cells);
 	if (published)
 		print_all_published(out, &published->misses);
 	print_user_note(out, rows);
@@ -419,21 +435,35 @@ static json_t *json_number(double value)
 	return isnan(value) ? json_null() : json_real(value);
 }
 
-static json_t *json_outcome(const struct outcome *o)
+/* Every event of the run; null where it was not counted. */
+static json_t *json_events(const struct rows *rows, const struct outcome *o)
+{
+	json_t *events = json_object();
+	size_t i;
+
+	for (i = 0; i < rows->extras; i++)
+		if (event_column(rows, i))
+			json_object_set_new(events, rows->extra_names[i],
+					    json_number(event_value(rows, o, rows->extra_names[i])));
+	return events;
+}
+
+static json_t *json_outcome(const struct rows *rows, const struct outcome *o)
 {
 	char *name = text_op(o);
-	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s}", "op", name, "class",
+	json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b, s:s, s:o}", "op", name, "class",
 				 ts_class_names[o->row[0]->class], "must",
 				 (json_int_t)ts_must(&o->row[0]->c, 0), "refills",
 				 json_number(o->refills), "mix_refills", json_number(o->mix_refills),
 				 "cycles", json_number(o->cycles), "repeats", (int)o->n,
-				 "repeats_differ", o->repeats_differ, "valid", o->valid);
+				 "repeats_differ", o->repeats_differ, "valid", o->valid, "events",
+				 json_events(rows, o));
 
 	free(name);
 	return json;
 }
 
-static json_t *json_cell(const struct cell *cell)
+static json_t *json_cell(const struct rows *rows, const struct cell *cell)
 {
 	json_t *outcomes = json_array();
 	char *set = text_set(&cell->key->c);
@@ -443,7 +473,7 @@ static json_t *json_cell(const struct cell *cell)
 	size_t i;
 
 	for (i = 0; i < cell->outcomes; i++)
-		json_array_append_new(outcomes, json_outcome(&cell->outcome[i]));
+		json_array_append_new(outcomes, json_outcome(rows, &cell->outcome[i]));
 	json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:s, s:o}", "phase",
 			 ts_phase_names[cell->key->c.phase], "host", cell->key->host, "host_how",
 			 cell->key->host_how, "guest", ts_page_names[cell->key->c.guest], "set", set,
@@ -467,7 +497,7 @@ static json_t *json_run(const struct rows *rows)
 
 	cells_build(rows, &cells);
 	for (i = 0; i < cells.count; i++)
-		json_array_append_new(list, json_cell(&cells.cell[i]));
+		json_array_append_new(list, json_cell(rows, &cells.cell[i]));
 	if (cells.count)
 		verdict = cells_verdict(&cells, cells.cell[0].key->c.phase, cells.cell[0].key->host, &why);
 	reach_build(&cells, &reach);

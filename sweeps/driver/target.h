@@ -3,6 +3,7 @@
 #ifndef TS_TARGET_H
 #define TS_TARGET_H
 
+#include "counting.h"
 #include "plan.h"
 #include "probe.h"
 #include "row.h"
@@ -18,6 +19,7 @@ struct options {
 	u64 memory;	     /* bytes of guest RAM; 0 for what the plan needs */
 	double timeout;	     /* seconds for one request */
 	int fresh_boot;	     /* a boot of its own for each cell */
+	struct count_request count;
 };
 
 struct target {
@@ -25,6 +27,7 @@ struct target {
 	const struct options *options;
 	const struct plan *plan;
 	FILE *log;		 /* log.txt of the run */
+	struct counting *counting; /* of events; the target fills in its values for each row */
 	u32 features;		 /* enum ts_feature, known after open */
 	char *cpu;		 /* CPU that the cases run on, for the CSV; known after open */
 	const char *accel;	 /* CSV column accel */
@@ -40,6 +43,8 @@ struct target_ops {
 	const char *const *prefer; /* more that have to be ok before it is chosen unasked (may be 0) */
 	int chooses_host; /* the host page is an axis of its cases */
 	u32 phases; /* 1 << enum ts_phase: those that can tell something here; others only if asked for */
+	u32 counters; /* 1 << enum count_source: who can count events here, the lowest is its standard */
+	int counts_unasked; /* takes the CPU's standard events when the user names none */
 	const char *const *extra;  /* names of its extra CSV columns, 0 at the end (may be 0) */
 
 	/* Starts whatever runs the cases and learns cpu and features. */

@@ -26,7 +26,18 @@
 
 /* A native loop of two instructions takes 1 to 3 cycles an iteration, an emulated one thousands. */
 #define EMULATED_CYCLES 100
-#define FALLBACK_CPU "host,-arch-capabilities"
+/*
+ * -cpu by who counts: the guest's own PMU has to be there, or away so that it takes no counters from the host's kernel.
+ * fallback: without arch-capabilities (start()).
+ */
+static const char *const cpu_models[COUNT_SOURCES] = {
+	[COUNT_NONE] = "host", [COUNT_VPMU] = "host,pmu=on", [COUNT_HOST] = "host,pmu=off",
+};
+static const char *const fallback_models[COUNT_SOURCES] = {
+	[COUNT_NONE] = "host,-arch-capabilities",
+	[COUNT_VPMU] = "host,pmu=on,-arch-capabilities",
+	[COUNT_HOST] = "host,pmu=off,-arch-capabilities",
+};
 #define FIRST_REGION 512 /* 4K pages: the first 2M hold the legacy VGA hole and ROMs, always small */
 
 enum { EXTRA_PAGES_4K, EXTRA_PAGES_2M, EXTRA_PAGES_1G, EXTRA_NX_SPLITS, EXTRA_BACKING, EXTRAS };
@@ -36,6 +47,7 @@ static const char *const extra_names[EXTRAS + 1] = {
 
 struct kvm {
 	struct guest guest;
+	struct counting *counting; /* the target's */
 	struct backing backing;
 	int up;		/* a guest runs, on this backing: */
 	int gigabytes;	/* with memory for 1G leaves */
@@ -184,21 +196,19 @@ static void verify(struct kvm *kvm, const struct ts_case *c, struct row *row)
  */
 static void pin(struct kvm *kvm, FILE *log)
 {
-	json_t *cpus = NULL;
-	struct problem ignored;
 	cpu_set_t allowed, one;
-	int last, thread = 0;
+	int last, thread;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
 		return;
-	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &allowed); last--)
+	one = allowed;
+	keep_performance_cores(&one, NULL);
+	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &one); last--)
 		;
 	CPU_ZERO(&one);
 	CPU_SET(last, &one);
 	CPU_CLR(last, &allowed);
-	if (!qemu_command(&kvm->guest.qemu, "query-cpus-fast", NULL, &cpus, &ignored))
-		thread = json_integer_value(json_object_get(json_array_get(cpus, 0), "thread-id"));
-	json_decref(cpus);
+	thread = guest_vcpu_thread(&kvm->guest);
 	if (thread && !sched_setaffinity(thread, sizeof(one), &one) &&
 	    !sched_setaffinity(kvm->guest.qemu.pid, sizeof(allowed), &allowed))
 		fprintf(log, "driver: vCPU thread %d on CPU %d, QEMU's others elsewhere\n", thread, last);
@@ -208,6 +218,7 @@ static int shut_down(struct kvm *kvm, struct problem *p)
 {
 	int result = 0;
 
+	perf_group_close(&kvm->counting->group); /* of a thread that ends now */
 	if (kvm->up)
 		result = guest_end(&kvm->guest, p);
 	kvm->up = 0;
@@ -226,14 +237,15 @@ static int start(struct kvm *kvm, struct target *target, struct problem *p)
 		.accel = "kvm", .cpu = kvm->cpu, .machine = "pc,memory-backend=ram",
 		.memory = kvm->backing.memory, .more = more,
 	};
+	const char *fallback = fallback_models[target->counting->source];
 	int result = guest_start(&kvm->guest, target, &config, p);
 
 	if (result && kvm->guest.qemu.died && !target->options->cpu && !kvm->cpu_retried &&
-	    strcmp(kvm->cpu, FALLBACK_CPU)) {
+	    strcmp(kvm->cpu, fallback)) {
 		fprintf(target->log, "driver: QEMU with -cpu %s failed (%s); again with -cpu %s\n",
-			kvm->cpu, p->text, FALLBACK_CPU);
+			kvm->cpu, p->text, fallback);
 		kvm->cpu_retried = 1;
-		kvm->cpu = config.cpu = FALLBACK_CPU;
+		kvm->cpu = config.cpu = fallback;
 		result = guest_start(&kvm->guest, target, &config, p);
 	}
 	return result;
@@ -265,7 +277,7 @@ static int log_dirty(struct target *target, const struct ts_case *c, struct prob
 
 	first.phase = TS_REFILL;
 	first.iterations = 1;
-	result = guest_measure(&kvm->guest, &first, &ignored, p);
+	result = guest_measure(&kvm->guest, kvm->counting, &first, &ignored, p);
 	if (result && result != -ENOTSUP)
 		return result;
 	before = after = count_2m(kvm);
@@ -330,7 +342,7 @@ static int boot(struct target *target, u64 host, int gigabytes, struct problem *
 	backing_check(&kvm->backing, kvm->guest.qemu.pid, 0, seen, sizeof(seen));
 	fprintf(target->log, "driver: host page %s by %s, %llu MiB; before: %s\n", plan_host_names[host],
 		kvm->backing.how, kvm->backing.memory >> 20, seen);
-	return 0;
+	return guest_count(&kvm->guest, target, PERF_GUEST, p);
 }
 
 /* ---- target_ops ---- */
@@ -352,13 +364,15 @@ static int kvm_close(struct target *target, struct problem *p)
 static int kvm_open(struct target *target, struct problem *p)
 {
 	struct kvm *kvm = xcalloc(1, sizeof(*kvm));
+	struct problem ignored;
 	double loop;
 	int result, i;
 
 	host_state_recover();
 	target->state = kvm;
+	kvm->counting = target->counting;
 	target->accel = "kvm";
-	kvm->cpu = target->options->cpu ?: "host";
+	kvm->cpu = target->options->cpu ?: cpu_models[target->counting->source];
 	kvm->nested = machine_is_guest();
 	kvm->shadow = is_shadow();
 	kvm->splits = json_array();
@@ -366,6 +380,7 @@ static int kvm_open(struct target *target, struct problem *p)
 		kvm->extra_text[i] = kvm->extra[i];
 	result = boot(target, PLAN_HOST_4K, 0, p);
 	if (result) {
+		shut_down(kvm, &ignored);
 		host_state_restore();
 		json_decref(kvm->splits);
 		free(kvm);
@@ -397,6 +412,7 @@ static int kvm_begin_cell(struct target *target, const struct ts_case *cases, si
  */
 static void count_exits(struct kvm *kvm, const struct ts_case *c, json_int_t exits, struct row *row)
 {
+	u64 n = row->r.counts.n ? 3 * c->iterations + 1 : c->iterations; /* counters.c, ts_count() */
 	struct ts_case like = *c;
 
 	like.op = TS_OP_NONE;
@@ -410,7 +426,7 @@ static void count_exits(struct kvm *kvm, const struct ts_case *c, json_int_t exi
 		return;
 	row->has_exits = 1;
 	row->exits = exits > kvm->none_exits ?
-			     llround((double)(exits - kvm->none_exits) / c->iterations) :
+			     llround((double)(exits - kvm->none_exits) / n) :
 			     0;
 	if (row->exits)
 		row_reason(row, "op-exits");
@@ -437,7 +453,7 @@ static int kvm_measure(struct target *target, const struct ts_case *c, struct ro
 		return result;
 	}
 	before = op_exits(kvm);
-	result = guest_measure(&kvm->guest, c, row, p);
+	result = guest_measure(&kvm->guest, kvm->counting, c, row, p);
 	if (result)
 		return result;
 	after = op_exits(kvm);
@@ -450,7 +466,7 @@ static int kvm_measure(struct target *target, const struct ts_case *c, struct ro
 		row_reason(row, "shadow");
 	if (strtod(hello_text(&kvm->guest.hello, "loop_cycles"), NULL) >= EMULATED_CYCLES)
 		row_reason(row, "emulated-cpu");
-	return 0;
+	return guest_slope(&kvm->guest, kvm->counting, row, p);
 }
 
 static void kvm_describe(const struct target *target, json_t *run)
@@ -475,6 +491,8 @@ const struct target_ops target_kvm = {
 	.extra = extra_names,
 	.chooses_host = 1,
 	.phases = ~0u,
+	.counters = 1u << COUNT_VPMU | 1u << COUNT_HOST,
+	.counts_unasked = 1,
 	.open = kvm_open,
 	.begin_cell = kvm_begin_cell,
 	.measure = kvm_measure,

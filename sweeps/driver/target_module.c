@@ -11,7 +11,7 @@
  */
 #include "target_module.h"
 
-#include "link.h"
+#include "counting_link.h"
 #include "protocol.h"
 #include "target.h"
 #include "util.h"
@@ -238,7 +238,9 @@ static void choose_cpu(struct module *module)
 	if (sched_getaffinity(0, sizeof(module->allowed), &module->allowed) ||
 	    CPU_COUNT(&module->allowed) < 2)
 		return;
-	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &module->allowed); last--)
+	one = module->allowed;
+	keep_performance_cores(&one, NULL);
+	for (last = CPU_SETSIZE - 1; !CPU_ISSET(last, &one); last--)
 		;
 	CPU_ZERO(&one);
 	CPU_SET(last, &one);
@@ -279,6 +281,20 @@ static int hello_problem(int result, struct problem *p)
 	return result;
 }
 
+static int module_close(struct target *target, struct problem *p)
+{
+	struct module *module = target->state;
+	int result = module->failed ? 0 : link_end(&module->link);
+
+	if (result)
+		problem(p, EXIT_FAILED, "the module did not end cleanly; see dmesg and log.txt");
+	module_free(module); /* ends a case that still runs */
+	free(target->cpu);
+	target->state = NULL;
+	target->cpu = NULL;
+	return result;
+}
+
 static int module_open(struct target *target, struct problem *p)
 {
 	struct module *module = xcalloc(1, sizeof(*module));
@@ -307,7 +323,12 @@ static int module_open(struct target *target, struct problem *p)
 	target->accel = module->on_tcg ? "tcg" : module->in_vm ? "vm" : "native";
 	target->features = module->hello.features;
 	target->cpu = xstrdup(hello_text(&module->hello, "brand"));
-	return 0;
+	result = counting_link_open(target->counting, &module->link, &module->hello, 0, PERF_ALL);
+	if (!result)
+		return 0;
+	module->failed = 1;
+	module_close(target, p);
+	return hello_problem(result, p);
 }
 
 /*
@@ -324,26 +345,12 @@ static int module_measure(struct target *target, const struct ts_case *c, struct
 	row->host_how = "";
 	if (module->emulated || (module->on_tcg && c->phase != TS_REFILL))
 		row_reason(row, "emulated-cpu");
-	result = link_measure(&module->link, c, row, p);
+	result = counting_link_measure(target->counting, &module->link, c, row, p);
 	module->failed = result && result != -ENOTSUP;
 	if (result == -EINVAL && p->exit_code == EXIT_INPUT)
 		return problem(p, EXIT_INPUT, "the window does not fit into half of the memory that "
 			       "is available; ask for fewer leaves, or free memory (1g: a freshly "
 			       "booted machine has whole gigabytes)");
-	return result;
-}
-
-static int module_close(struct target *target, struct problem *p)
-{
-	struct module *module = target->state;
-	int result = module->failed ? 0 : link_end(&module->link);
-
-	if (result)
-		problem(p, EXIT_FAILED, "the module did not end cleanly; see dmesg and log.txt");
-	module_free(module); /* ends a case that still runs */
-	free(target->cpu);
-	target->state = NULL;
-	target->cpu = NULL;
 	return result;
 }
 
@@ -364,6 +371,8 @@ const struct target_ops target_module = {
 		  "work shares the CPU",
 	.probes = module_probes,
 	.phases = ~0u,
+	.counters = 1u << COUNT_MODULE,
+	.counts_unasked = 1,
 	.open = module_open,
 	.measure = module_measure,
 	.close = module_close,

@@ -6,10 +6,13 @@
  *
  * user_ops.c says which system calls flush and why, user_measure.c why the timing is valid and what
  * can break it, user_host.c how the host's page size is inferred. This file fits them to the
- * driver. It has no perf counters of the process.
+ * driver.
  */
 #include "target.h"
 
+#include "counter_check.h"
+#include "counting_perf.h"
+#include "host_state.h"
 #include "user_host.h"
 #include "util.h"
 
@@ -84,11 +87,26 @@ static void log_system(const struct target *target, const struct state *state)
 	log_line(target, "host page %s: %s", state->host.host, state->host.why);
 }
 
+/* Pinned first, so that a hybrid CPU's group is on the kind of core that it is meant for. */
+static int open_counters(struct target *target, struct state *state)
+{
+	struct counting *counting = target->counting;
+	int result;
+
+	if (counting->source == COUNT_NONE)
+		return 0;
+	counting_open(counting, &perf_system, 0, PERF_USER);
+	result = counter_check(counting, check_process, counting);
+	state->user.group = counting->group.events ? &counting->group : NULL;
+	return result;
+}
+
 static int user_target_open(struct target *target, struct problem *p)
 {
 	struct state *state = xcalloc(1, sizeof(*state));
 
 	(void)p;
+	host_state_recover();
 	target->state = state;
 	user_open(&state->user);
 	user_host_look(&state->user, &state->host);
@@ -96,7 +114,7 @@ static int user_target_open(struct target *target, struct problem *p)
 	target->accel = state->user.system.hypervisor ? "vm" : "native";
 	target->features = TS_SYSCALLS | (state->user.system.gigabyte_pages ? TS_GB_PAGES : 0);
 	log_system(target, state);
-	return 0;
+	return open_counters(target, state);
 }
 
 /* Each refusal stands in the log once, for the first case that it met. */
@@ -204,6 +222,10 @@ static int user_target_measure(struct target *target, const struct ts_case *c, s
 	row->op_va = result->op_va;
 	row->r.has_cycles = 1;
 	row->r.cycles = result->cycles;
+	if (result->has_counts)
+		counting_set(target->counting, result->counts, 1);
+	else if (result->count_error)
+		row_reason(row, perf_reason(result->count_error));
 	if (result->reason)
 		row_reason(row, result->reason);
 	if (row_has_reason(row, "no-contrast") &&
@@ -220,6 +242,8 @@ static int user_target_close(struct target *target, struct problem *p)
 
 	(void)p;
 	user_close(&state->user);
+	counting_close(target->counting);
+	host_state_restore();
 	free(state->cases);
 	free(state->results);
 	free(state);
@@ -272,11 +296,13 @@ static const char *const user_prefer[] = { "syscall-flush", 0 };
 const struct target_ops target_user = {
 	.name = "user",
 	.claims = "cycles of this machine's CPU, as an ordinary process sees it",
-	.cannot = "no counters and no choice of host pages: a lost translation shows only as time, "
+	.cannot = "no choice of host pages: without counters a lost translation shows only as time, "
 		  "and what backs this machine's memory is inferred from time as well",
 	.probes = user_probes,
 	.prefer = user_prefer,
 	.phases = 1 << TS_RETOUCH,
+	.counters = 1u << COUNT_PROCESS,
+	.counts_unasked = 1,
 	.extra = extra_names,
 	.open = user_target_open,
 	.begin_cell = user_target_begin_cell,

@@ -73,6 +73,7 @@ struct cell {
 void user_open(struct user *user)
 {
 	user->limits = user_limits_standard;
+	user->group = NULL;
 	user_system_look(&user->system);
 	user_pin(&user->pin);
 	user_trace_open(&user->trace);
@@ -228,6 +229,66 @@ static int run_round(struct cell *cell)
 		cell->migrated += result;
 	}
 	cell->rounds++;
+	return 0;
+}
+
+/* --- Counting -------------------------------------------------------------------------------- */
+
+/* One turn, and what was counted from before the call to behind the pass added to sums. */
+static int count_turn(struct cell *cell, struct condition *condition, u64 *sums)
+{
+	struct perf_group *group = cell->user->group;
+	struct perf_counts before, after;
+	u64 difference[MAX_EVENTS];
+	int error = user_op_prepare(&condition->op), run_error;
+	size_t i;
+
+	for (i = 0; i < WARM_PASSES && !error; i++)
+		user_window_pass(&cell->window);
+	error = error ?: perf_group_read(group, &before);
+	if (error)
+		return error;
+	run_error = user_op_run(&condition->op);
+	user_window_pass(&cell->window);
+	error = run_error ?: perf_group_read(group, &after) ?:
+		perf_counts_between(&before, &after, group->events, difference);
+	for (i = 0; i < group->events && !error; i++)
+		sums[i] += difference[i];
+	return error;
+}
+
+static int count_condition(struct cell *cell, struct condition *condition)
+{
+	u64 sums[MAX_EVENTS] = { 0 };
+	int error = 0;
+	size_t i;
+
+	for (i = 0; i < cell->wanted && !error; i++)
+		error = count_turn(cell, condition, sums);
+	for (i = 0; i < cell->user->group->events && !error; i++)
+		condition->result->counts[i] = (double)sums[i] / cell->wanted;
+	return error;
+}
+
+/*
+ * Events are counted in turns of their own, behind the timed ones, which the system calls that read the
+ * counters would disturb. The call itself runs in the kernel and is not in the counts of PMU events
+ * (exclude_kernel): they are the touches', and those of the few instructions around.
+ */
+static int count_events(struct cell *cell)
+{
+	size_t i;
+
+	for (i = 0; i < cell->conditions && cell->user->group; i++) {
+		struct condition *condition = &cell->condition[i];
+
+		if (interrupted)
+			return -EINTR;
+		if (!condition->running)
+			continue;
+		condition->result->count_error = count_condition(cell, condition);
+		condition->result->has_counts = !condition->result->count_error;
+	}
 	return 0;
 }
 
@@ -460,7 +521,7 @@ int user_measure(struct user *user, const struct ts_case *cases, size_t count,
 		return 0;
 	}
 	set_up(&cell, cases, count, result);
-	error = run_rounds(&cell);
+	error = run_rounds(&cell) ?: count_events(&cell);
 	if (!error) {
 		finish(&cell);
 	} else if (error != -EINTR) {

@@ -3,6 +3,7 @@
 #ifndef TS_USER_MEASURE_H
 #define TS_USER_MEASURE_H
 
+#include "perf_group.h"
 #include "statistics.h"
 #include "user_ops.h"
 #include "user_system.h"
@@ -21,6 +22,7 @@ struct user {
 	struct user_pin pin;
 	struct user_trace trace;
 	struct user_limits limits;
+	struct perf_group *group; /* events of this thread, started; 0 for none */
 };
 
 void user_open(struct user *user);
@@ -38,6 +40,8 @@ struct user_result {
 	struct interval f;
 	const char *reason;	     /* no-contrast, unstable, migrated ...; 0 when valid */
 	char guest_how[32];
+	int has_counts, count_error; /* count_error: perf_reason() says what it means */
+	double counts[MAX_EVENTS];   /* of one iteration, from before the call to behind the touches */
 };
 
 /*

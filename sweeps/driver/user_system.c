@@ -266,7 +266,7 @@ void user_pin(struct user_pin *pin)
 {
 	int i, cpu = sched_getcpu(), tries = 0, best = -1;
 	double share, best_share = 0;
-	cpu_set_t *allowed;
+	cpu_set_t allowed;
 
 	/*
 	 * Room for 8192 CPUs, the most that a kernel can be built for; pinned to is one of the
@@ -276,16 +276,17 @@ void user_pin(struct user_pin *pin)
 	pin->old = xcalloc(1, pin->old_size);
 	pin->cpu = -1;
 	pin->error = EINVAL;
-	allowed = pin->old;
 	if (sched_getaffinity(0, pin->old_size, pin->old) < 0) {
 		pin->error = errno;
 		pin->old_size = 0;
 		return;
 	}
+	memcpy(&allowed, pin->old, sizeof(allowed));
+	keep_performance_cores(&allowed, NULL);
 	for (i = 0; cpu >= 0 && i < CPU_SETSIZE && tries < MOST_TRIES && best_share < FREE; i++) {
 		int next = (cpu + i) % CPU_SETSIZE;
 
-		if (!CPU_ISSET(next, allowed))
+		if (!CPU_ISSET(next, &allowed))
 			continue;
 		tries++;
 		pin->error = -move_to(next);

@@ -62,6 +62,27 @@ char *read_text(const char *path)
 	return text;
 }
 
+void keep_performance_cores(cpu_set_t *set, const char *list)
+{
+	char *text = list ? xstrdup(list) : read_text("/sys/devices/cpu_core/cpus"), *at = text;
+	cpu_set_t cores;
+	long first, last;
+
+	CPU_ZERO(&cores);
+	while (at && *at >= '0' && *at <= '9') {
+		first = last = strtol(at, &at, 10);
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && first < CPU_SETSIZE; first++)
+			CPU_SET(first, &cores);
+		at += *at == ',';
+	}
+	free(text);
+	CPU_AND(&cores, &cores, set);
+	if (CPU_COUNT(&cores))
+		*set = cores;
+}
+
 char *data_path(const char *name)
 {
 	char self[PATH_MAX], *slash;

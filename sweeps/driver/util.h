@@ -3,6 +3,7 @@
 #ifndef TS_UTIL_H
 #define TS_UTIL_H
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,6 +14,12 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Contents of a small text file without the newline at its end, or 0. The caller frees. */
 char *read_text(const char *path);
+
+/*
+ * On a hybrid CPU leaves only the performance cores in a set, if there are any: the others have other TLBs and another
+ * PMU. list: contents of /sys/devices/cpu_core/cpus, e.g. "0-7,16"; 0 to read it.
+ */
+void keep_performance_cores(cpu_set_t *set, const char *list);
 
 /* Path of a data file (plans, plots, guest image): DIR-OF-PROGRAM/../share/tlbscope/NAME. Caller frees. */
 char *data_path(const char *name);

@@ -47,6 +47,21 @@ setup() {
 	says qemu guest-image gnuplot
 }
 
+@test "list events of a CPU: names, encodings, status, source, what a run counts unasked" {
+	run -0 tlbscope list events skylake
+	says "Skylake" "declared, intel/perfmon skylake_core.json"
+	grep -Eq '^  \*w DTLB_LOAD_MISSES.WALK_COMPLETED +event=0x08,umask=0x0e$' <<<"$output"
+	grep -Eq '^  \*  DTLB_LOAD_MISSES.WALK_ACTIVE +event=0x08,umask=0x10,cmask=1$' <<<"$output"
+	run -0 tlbscope list events zen3
+	grep -Eq '^     ls_tlb_flush.all_tlb_flushes +event=0x78,umask=0xff$' <<<"$output"
+	run -0 tlbscope list cpus
+	says "tlbscope list events haswell"
+	refused list events z80
+	says "list cpus"
+	refused list events zen3 zen4
+	refused list plans fracture
+}
+
 @test "list probes sees what is there and says what to do about the rest" {
 	need_qemu
 	run -0 tlbscope list probes

@@ -132,3 +132,40 @@ mapped_by() {
 	2m) [ "${count_2m:-0}" -ge "$3" ] ;;
 	esac
 }
+
+# turns_at DIR N: with the ceiling at N every system call flushes N pages one by one, and N + 1 fully; its
+# twin nothing.
+turns_at() {
+	for call in mprotect madvise munmap; do
+		[ "$2" -eq 0 ] || echo "$call $2 selective pages:$2"
+		echo "$call $(($2 + 1)) full full"
+	done >"$scratch/expected"
+	for call in mprotect madvise munmap; do
+		rows "$1" op,count,class,flush_seen "op=$call"
+		rows "$1" flush_seen "op=$call-twin" | grep -v '^nothing$'
+	done >"$scratch/seen"
+	diff "$scratch/expected" "$scratch/seen"
+}
+
+# traced_at TRACE N: so says tracefs' text: flushes of N pages (if any), none of more, and full ones.
+traced_at() {
+	sed -n 's/.*tlb_flush: pages:\(-*[0-9]*\) reason:local mm shootdown.*/\1/p' "$1" >"$scratch/pages"
+	most=$(sort -n "$scratch/pages" | tail -n 1)
+	echo "most pages one by one: $most, full: $(grep -c '^-1$' "$scratch/pages")"
+	grep -q '^-1$' "$scratch/pages" || return
+	[ "$most" -eq "$([ "$2" -eq 0 ] && echo -1 || echo "$2")" ]
+}
+
+# reads_trace TRACE DIR: the program counts what grep counts, and one number of pages as uniq does. The
+# run itself is refused.
+reads_trace() {
+	"$program" ceiling --json --flushes "$1" "$2" >"$scratch/ceiling"
+	echo "status $?"
+	sed -n '/"flushes": {/,$p' "$scratch/ceiling" >"$scratch/record"
+	counted=$(sed -n 's/^ *"flushes": \([0-9]*\),$/\1/p' "$scratch/record")
+	sums=$(grep -c '"pages":' "$scratch/record")
+	there=$(grep -c 'tlb_flush: ' "$1")
+	kinds=$(sed -n 's/.*tlb_flush: pages:/pages:/p' "$1" | sort | uniq | wc -l)
+	echo "flushes $counted of $there, sums $sums of $kinds"
+	[ "${counted:-0}" -gt 0 ] && [ "$counted" -eq "$there" ] && [ "$sums" -eq "$kinds" ]
+}

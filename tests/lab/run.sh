@@ -214,6 +214,19 @@ judge_pages() {
 	check "$1: shatter: every host page verified" only "$out/$1/shatter" host_how verified
 }
 
+judge_ceiling() {
+	report "$1" || return
+	for pages in 0 1 8 33 128; do
+		check "$1: $pages: single turns to full exactly there, by the rows" \
+			turns_at "$out/$1/around-$pages" $pages
+		check "$1: $pages: single turns to full exactly there, by the trace" \
+			traced_at "$out/$1/trace-$pages" $pages
+		check "$1: $pages: the program reads the trace" \
+			reads_trace "$out/$1/trace-$pages" "$out/$1/around-$pages"
+	done
+	check "$1: every row says emulated-cpu" every_row_says "$out/$1/around-33" emulated-cpu
+}
+
 # noticed NAME STATUS TEXT: boot.sh ended so, and said so.
 noticed() {
 	cat "$out/$1.err"
@@ -253,6 +266,7 @@ all_others() {
 	boot doctor doctor --nested --cpu EPYC,+svm,+npt --mem 8192
 	boot doctor-smt doctor --cpu Haswell --smp 2,threads=2 \
 		--append "mitigations=auto lab.threads"
+	boot ceiling ceiling
 	boot panic trouble --append lab.trouble=panic
 	boot warning trouble --append lab.trouble=warning
 	boot hang trouble --append lab.trouble=hang --timeout 12
@@ -296,6 +310,7 @@ else
 	judge_pages pages
 	report doctor
 	report doctor-smt
+	judge_ceiling ceiling
 	check "a panic is noticed" noticed panic 125 "Kernel panic - not syncing: sysrq"
 	check "a warning is noticed" noticed warning 126 "WARNING: CPU: 0 PID: 1"
 	check "a hang is noticed" noticed hang 124 "not finished after 12 s"

@@ -70,6 +70,21 @@ static void faults_have_a_line(void **state)
 		{ HEAD "[tlb]\nl1d-4k = 64x0 | declared | x\n", 7, "geometry" },
 		{ HEAD "[tlb]\nl1d-4k = 0x4 | declared | x\n", 7, "geometry" },
 		{ HEAD "[tlb]\nl1d-4k = 64xfully | declared | x\n", 7, "geometry" },
+		{ HEAD "[events]\nA = event=1,umask=1\n", 7, "STATUS" },
+		{ HEAD "[events]\nA = event=1 | said | x\n", 7, "status" },
+		{ HEAD "[events]\nA = event=1 | declared |\n", 7, "source" },
+		{ HEAD "[events]\nA = umask=1 | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=0x1000 | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=1,umask=256 | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=1,event=2 | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=1,mask=2 | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=1, | declared | x\n", 7, "encoding" },
+		{ HEAD "[events]\nA = event=1 | declared | x\na = event=1 | declared | x\n", 8,
+		  "duplicate" },
+		{ HEAD "[events]\ndefault = A\nB = event=1 | declared | x\n", 7, "no event" },
+		{ HEAD "[events]\nwalks =\n", 7, "no value" },
+		{ HEAD "[events]\nB = event=1 | declared | x\ndefault = B, B, B, B, B\n", 8,
+		  "counters" },
 		{ HEAD "[tlb]\nl1d-4k = none | declared | x\nl1d-4k = 64x4 | declared | x\n", 8,
 		  "duplicate" },
 	};
@@ -114,7 +129,10 @@ static void values_are_read(void **state)
 			  "l1d-1g = 8xfull | measured | me\n"
 			  "l2-1g = none | unverified | nobody\n"
 			  "l2-shared = 4k 2m | declared | manual\nnote = so it is\n"
-			  "[events]\nwalks = 0x0e08\nunknown to us = yes\n[costs]\ninvlpg = 120\n",
+			  "[events]\nwalks = A.B\n"
+			  "A.B = event=0x08,umask=0x0e | declared | manual\n"
+			  "A.C = event=0x165,umask=0x10,cmask=1,inv=1 | unverified | me\n"
+			  "default = A.C, A.B\nlibpfm = x, y\n[costs]\ninvlpg = 120\n",
 		     &file, &p),
 		0);
 	assert_int_equal(file.models_status, CPU_UNVERIFIED);
@@ -132,10 +150,20 @@ static void values_are_read(void **state)
 	assert_string_equal(file.note, "so it is");
 	assert_int_equal(cpu_file_values(&file, &unverified), 4);
 	assert_int_equal(unverified, 1);
-	assert_int_equal(file.others, 3); /* unknown sections are kept */
-	assert_string_equal(file.other[0].section, "events");
-	assert_string_equal(file.other[0].value, "0x0e08");
-	assert_string_equal(file.other[2].key, "invlpg");
+	assert_int_equal(file.others, 1); /* unknown sections are kept */
+	assert_string_equal(file.other[0].section, "costs");
+	assert_string_equal(file.other[0].key, "invlpg");
+	assert_int_equal(file.events, 2);
+	/* by hand: 8 | 0xe << 8; 0x65 | 0x10 << 8 | inv 1 << 23 | cmask 1 << 24 | 0x100 >> 8 << 32 */
+	assert_int_equal(cpu_file_event(&file, "a.b")->config, 0x0e08);
+	assert_true(cpu_file_event(&file, "A.C")->config == 0x101801065ULL);
+	assert_int_equal(cpu_file_event(&file, "A.C")->status, CPU_UNVERIFIED);
+	assert_null(cpu_file_event(&file, "A"));
+	assert_true(cpu_names_have(&file.standard, "A.B"));
+	assert_true(cpu_names_have(&file.walks, "A.B"));
+	assert_false(cpu_names_have(&file.walks, "A.C"));
+	assert_true(cpu_names_have(&file.libpfm, "y"));
+	assert_false(cpu_names_have(&file.libpfm, "z"));
 	cpu_file_free(&file);
 	assert_int_equal(cpu_file_load("/nowhere/x.cpu", &file, &p), -EINVAL);
 }

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# tlbscope ceiling: from rows to the recommendation, out of a made-up run whose break-evens are known;
+# what it refuses; and what runs of the plan on this machine come to.
+
+load helpers
+
+# made_up DIR: rows of target module, 200 n cycles one by one, 1000 + 28 a line by a full flush; what the first
+# page drops of 2m pages is everything. So n* is 5 without a set, and (1000 + 28 W) / 200 with one of 4k.
+made_up() {
+	mkdir -p "$1"
+	awk 'BEGIN {
+		ORS = "\r\n"
+		print "run,target,accel,cpu,guest,host,host_how,op,class,at,count,leaves,touches,stride,phase,repeat,cycles,valid"
+		for (repeat = 1; repeat <= 3; repeat++)
+			for (guest = 0; guest < 2; guest++)
+				for (w = guest ? 64 : 0; w <= 256; w = w ? 4 * w : 64)
+					cell()
+	}
+	function row(op, class, n, cycles) {
+		print "made-up,module,native,a CPU," (guest ? "2m" : "4k") ",none,," op "," class "," \
+			(class == "selective" ? "mapped" : "none") "," n "," (w ? w : 1) "," (w ? w : 1) "," \
+			(guest ? 2097152 : 4096) "," (w ? "both" : "op") "," repeat "," cycles ",ok"
+	}
+	function cell() {
+		row("none", "none", 1, 500)
+		row("cr3", "full", 1, 1500 + 28 * w + repeat % 2)
+		for (n = 1; n <= 512; n *= 2)
+			row("invlpg", "selective", n, 500 + 200 * n + guest * 28 * w + (n + repeat) % 3)
+	}' >"$1/rows.csv"
+	printf '{"machine": {"tsc_hz": 2e9}}\n' >"$1/run.json"
+}
+
+# record: 1000 flushes of 1 page, 100 of 20, 10 full, a millisecond apart.
+record() {
+	awk 'BEGIN {
+		for (i = 0; i < 1110; i++) {
+			pages = i < 1000 ? 1 : i < 1100 ? 20 : -1
+			printf "  make-77      [001] d..1.  %.6f: tlb_flush: pages:%d reason:local mm shootdown (3)\n",
+				50 + i / 1000, pages
+		}
+	}'
+}
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	made_up results/ceiling-module-1
+	record >flushes.txt
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# json PATH: a value of the JSON on stdin, by python's index syntax.
+json() {
+	python3 -c "import json, sys; print(json.load(sys.stdin)$1)"
+}
+
+@test "break-evens, F, and a recommendation with its policy" {
+	run -0 tlbscope ceiling results/ceiling-module-1
+	[[ $output =~ none\ +any\ +0\ +[0-9]\ \+\ 200.0\ n\ +[0-9]+\ +100[01]\ +[0-9]+\ +5.0 ]]
+	[[ $output =~ none\ +4k\ +64\ .*\ 14\.0\ .*\ 0\.00 ]]
+	[[ $output =~ none\ +4k\ +256\ .*\ 40\.8\ .*\ 0\.00 ]]
+	[[ $output =~ none\ +2m\ +256\ .*\ 5\.0\ .*\ 1\.00 ]]
+	says "Policy:" "Scope:" "INVLPGB" "perf record -a -e tlb:tlb_flush" \
+		"and yet one by one is cheaper up to n = "
+	says_not nan inf
+	[ "$(awk 'length > 100 && !/    echo/' <<<"$output")" = "" ]
+}
+
+@test "without a name it takes the newest run of the plan in results" {
+	made_up results/ceiling-module-2
+	touch -d 2020-01-01 results/ceiling-module-2/rows.csv
+	run -0 tlbscope ceiling
+	says results/ceiling-module-1
+	touch results/ceiling-module-2/rows.csv
+	run -0 tlbscope ceiling
+	says results/ceiling-module-2
+	rm -r results/ceiling-module-2
+	cd /
+	run -2 tlbscope ceiling
+	says "no run named" "tlbscope run ceiling"
+}
+
+@test "weighed by a record: cycles a second by hand, per cent of a core" {
+	run -0 tlbscope ceiling results/ceiling-module-1 --flushes flushes.txt
+	says "1110 flushes in 1.109 s" "whatever the ceiling: 0 at a change" \
+		"which the record does not tell: 10"
+	# Without a set: 1000 x 200 + 110 x 1000 = 310,000 with 20 pages fully, 610,000 one by one.
+	tlbscope ceiling results/ceiling-module-1 --flushes flushes.txt --json >weighed.json
+	python3 - <<-'END'
+		import json
+		run = json.load(open("weighed.json"))["runs"][0]
+		cell = run["cells"][0]
+		at = {int(x["ceiling"]): x["cycles"] for x in cell["expected"]["by_ceiling"]}
+		assert abs(at[1] - 310000) < 2000, at
+		assert abs(at[16] - 310000) < 2000, at
+		assert abs(at[33] - 610000) < 4000, at
+		best = cell["expected"]["best"]
+		assert (best["from"], best["to"]) == (1, 19), best
+		assert abs(best["percent_of_core"] - at[1] / 1.109 / 2e9 * 100) < 1e-6, best
+		assert run["flushes"]["flushes"] == 1110
+	END
+	# Without the TSC's frequency no per cent is invented.
+	mkdir -p plain
+	cp results/ceiling-module-1/rows.csv plain
+	run -0 tlbscope ceiling plain --flushes flushes.txt
+	says "No per cent of a core"
+}
+
+@test "a record that is none is refused with file and line" {
+	sed '3s/pages:.*/pages:what/' flushes.txt >bad.txt
+	refused ceiling results/ceiling-module-1 --flushes bad.txt
+	says "bad.txt:3:"
+	echo "nothing" >bad.txt
+	refused ceiling results/ceiling-module-1 --flushes bad.txt
+	says "bad.txt: no tlb_flush event" "perf record"
+	refused ceiling results/ceiling-module-1 --flushes missing.txt
+	says "missing.txt: No such file"
+	refused ceiling results/ceiling-module-1 --flushes bad.txt --flushes bad.txt
+	refused ceiling nowhere
+}
+
+@test "several runs: each is told, and what one lacks does not hide the others" {
+	mkdir -p lacking
+	grep -v ',cr3,' results/ceiling-module-1/rows.csv >lacking/rows.csv
+	run -2 tlbscope ceiling lacking results/ceiling-module-1
+	says "lacking: no valid full flush (op cr3) beside invlpg" "results/ceiling-module-1: target module"
+	[ "$(tlbscope ceiling --json lacking results/ceiling-module-1 2>/dev/null |
+		json '["runs"][0]["advice"]')" = "[]" ]
+	awk -F, 'NR == 1 || $8 != "invlpg" || $11 == 4' results/ceiling-module-1/rows.csv >lacking/rows.csv
+	refused ceiling lacking
+	says "one number of pages only (4)"
+}
+
+@test "a picture for each host page" {
+	need gnuplot gnuplot-nox
+	run -0 tlbscope plot results/ceiling-module-1
+	says results/ceiling-module-1/ceiling.svg
+	says_not warning
+	[ -s results/ceiling-module-1/ceiling.png ]
+	grep -q '256 lines' results/ceiling-module-1/ceiling.svg
+	grep -q 'n\* 41' results/ceiling-module-1/ceiling.svg
+}
+
+@test "the plan on tcg: every cell works, and refills make no ceiling" {
+	need_qemu
+	# Not 256 leaves: QEMU resizes its TLB by the clock and may have no room for them for a while.
+	run -0 tcg ceiling --leaves 16,64 --out tcg
+	says "tlbscope ceiling tcg"
+	every tcg refills 0 op=invlpg
+	every tcg refills 0 op=none
+	every tcg refills 16 op=cr3 leaves=16
+	every tcg refills 64 op=pge leaves=64
+	[ "$(values tcg count op=invlpg guest=2m leaves=64 | tr '\n' ' ')" = "1 8 64 512 " ]
+	run -2 tlbscope ceiling tcg
+	says "none of which times flushes"
+	# Cycles of an emulator become no number, even when they are asked for.
+	run -0 tcg ceiling --phase op,both --leaves 16 --iterations 2 --repeats 1 --out tcg-cycles
+	run -5 tlbscope ceiling tcg-cycles
+	says "emulated-cpu" "an emulated CPU"
+}
+
+@test "the plan on user: a break-even, or the reason why not" {
+	run -0 tlbscope run ceiling --on user --guest 4k --leaves 16 --iterations 20 --repeats 1 --out user
+	run tlbscope ceiling user
+	if [ "$status" -eq 0 ]; then
+		says "mprotect, up to the kernel's ceiling" "Recommendation, host page"
+	else
+		[ "$status" -eq 5 ]
+		says "rows are not valid"
+	fi
+}
