@@ -4,6 +4,7 @@
  * through html_put().
  */
 #include "cell_text.h"
+#include "event_table.h"
 #include "report.h"
 #include "report_html.h"
 #include "util.h"
@@ -123,6 +124,22 @@ static void put_method(FILE *out, const struct report_run *run)
 		      "full.</p>\n", out);
 }
 
+/* Counted events, as `tlbscope table` prints them. */
+static void put_events(FILE *out, const struct report_run *run)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *table = open_memstream(&text, &size);
+
+	if (!table)
+		return;
+	event_tables_print(table, &run->rows, &run->rest);
+	fclose(table);
+	if (size)
+		html_put(out, "<h4>Counted events</h4>\n<div class=\"wide\"><pre class=\"table\">%s</pre></div>\n", text);
+	free(text);
+}
+
 static void put_results(FILE *out, const struct report_run *run, const struct published *published)
 {
 	u64 phase;
@@ -141,6 +158,7 @@ static void put_results(FILE *out, const struct report_run *run, const struct pu
 		report_published_table(out, run, published);
 	if (cells_show_phase(&run->rest, TS_BOTH))
 		report_loops_table(out, run, published);
+	put_events(out, run);
 	report_reach_tables(out, run);
 }
 

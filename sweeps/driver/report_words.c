@@ -187,6 +187,9 @@ void report_answer(const struct report_run *run, char **first, char **second)
 		flush_answer(run, first, second);
 	} else if (run->reach.count) {
 		reach_answer_words(run, first, second);
+	} else if (cells_show_phase(&run->rest, TS_BOTH)) {
+		*first = xstrdup("This run has the loops of 2016, but none of the passes that a verdict is made of.");
+		*second = xstrdup("What its loops and counters show is in the tables.");
 	} else {
 		*first = xstrdup("This run tells nothing about flushes.");
 		*second = xstrdup(run->rows.count ? "None of its rows has a number that is not an emulator's own." :
