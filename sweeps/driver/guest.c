@@ -62,7 +62,7 @@ int guest_start(struct guest *guest, const struct target *target, struct qemu_co
 	guest->version = xstrdup(guest->qemu.version);
 	guest->by_hand = xstrdup(guest->qemu.by_hand);
 	guest->link = (struct link){ &guest->qemu, send_line, receive_line, target->log,
-				     target->options->timeout };
+				     target->options->timeout, "guest", 0 };
 	result = link_hello(&guest->link, &guest->hello, p);
 	return result ? give_up(guest, result, p) : 0;
 }

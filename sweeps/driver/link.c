@@ -83,7 +83,7 @@ static int await(struct link *link, const char *first, const char *second, const
 		result = link->receive(link->context, deadline - now_seconds(), &line);
 		if (result)
 			return result;
-		fprintf(link->log, "guest: %s\n", line);
+		fprintf(link->log, "%s: %s\n", link->who, line);
 		*which = 0;
 		if ((*rest = after_word(line, first)))
 			return 0;
@@ -101,7 +101,7 @@ int link_hello(struct link *link, struct hello *hello, struct problem *p)
 	if (result)
 		return result;
 	if (which)
-		return problem(p, EXIT_FAILED, "the guest failed before its first word:%s", rest);
+		return problem(p, EXIT_FAILED, "the %s failed before its first word:%s", link->who, rest);
 	return hello_parse(rest, hello, p);
 }
 
@@ -122,7 +122,7 @@ static const char *value_of(const char *line, const char *key)
 }
 
 /* An error line instead of a row: is it about this case, or the end of the guest? */
-static int on_error(const char *rest, const struct ts_case *c, struct row *row, struct problem *p)
+static int on_error(const struct link *link, const char *rest, const struct ts_case *c, struct row *row, struct problem *p)
 {
 	char status[64], text[512];
 	struct ts_text out;
@@ -130,8 +130,8 @@ static int on_error(const char *rest, const struct ts_case *c, struct row *row, 
 	snprintf(status, sizeof(status), "%s", value_of(rest, "status"));
 	if (!strcmp(status, "exception"))
 		return -EPIPE;
-	if (!strcmp(status, "no-feature")) {
-		row_reason(row, "no-feature");
+	if (!strcmp(status, "no-feature") || (!strcmp(status, "no-memory") && link->declines_memory)) {
+		row_reason(row, status);
 		return -ENOTSUP;
 	}
 	ts_text_init(&out, text, sizeof(text));
@@ -139,7 +139,7 @@ static int on_error(const char *rest, const struct ts_case *c, struct row *row, 
 	if (!strcmp(status, "no-memory"))
 		return problem(p, EXIT_INPUT, "the window does not fit into the guest's memory; ask "
 			       "for fewer leaves, or for more with --memory (case %s)", text);
-	return problem(p, EXIT_FAILED, "the guest refused a case:%s (case %s)", rest, text);
+	return problem(p, EXIT_FAILED, "the %s refused a case:%s (case %s)", link->who, rest, text);
 }
 
 int link_measure(struct link *link, const struct ts_case *c, struct row *row, struct problem *p)
@@ -158,12 +158,12 @@ int link_measure(struct link *link, const struct ts_case *c, struct row *row, st
 	if (result)
 		return result;
 	if (which)
-		return on_error(rest, c, row, p);
+		return on_error(link, rest, c, row, p);
 	if (ts_row_parse(rest, &seen, &row->r, &row->op_va, &error))
-		return problem_core(p, "row from the guest", &error);
+		return problem_core(p, "row from the target", &error);
 	if (memcmp(&seen, c, sizeof(seen)))
-		return problem(p, EXIT_FAILED, "the guest answered another case than it was asked:%s",
-			       rest);
+		return problem(p, EXIT_FAILED, "the %s answered another case than it was asked:%s",
+			       link->who, rest);
 	return 0;
 }
 

@@ -18,6 +18,8 @@ struct link {
 	int (*receive)(void *context, double seconds, const char **line);
 	FILE *log;
 	double timeout; /* seconds for an answer */
+	const char *who;      /* in messages: "guest" or "module" */
+	int declines_memory; /* a window that does not fit is a declined case, not the user's mistake */
 };
 
 /* What a target said of itself. */

@@ -9,8 +9,6 @@
  * work and interrupts have the CPU, whose SMT sibling shares TLB and caches at all times.
  * run.json has what the module says of that.
  */
-#include "target_module.h"
-
 #include "counting_link.h"
 #include "protocol.h"
 #include "target.h"
@@ -22,7 +20,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #define DEVICE "/dev/tlbscope"
@@ -125,102 +122,18 @@ static int receive_line(void *context, double seconds, const char **line)
 	return result;
 }
 
-/* ---- the device: there, or why not ---- */
-
-static int reads(const char *path, const char *text)
-{
-	char *contents = read_text(path);
-	int found = contents && strstr(contents, text);
-
-	free(contents);
-	return found;
-}
-
-/* The variable SecureBoot of the UEFI specification: four bytes of attributes, then 1 for on. */
-static int secure_boot(void)
-{
-	FILE *file = fopen("/sys/firmware/efi/efivars/"
-			   "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", "rb");
-	unsigned char bytes[5] = { 0 };
-	size_t n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
-
-	if (file)
-		fclose(file);
-	return n == sizeof(bytes) && bytes[4] == 1;
-}
-
-/* What this kernel has against a module of one's own, with the remedy; "" if nothing is known. */
-static const char *obstacle(void)
-{
-	if (reads("/proc/sys/kernel/modules_disabled", "1"))
-		return "; but this kernel loads no module until the next boot "
-		       "(kernel.modules_disabled)";
-	if (reads("/sys/kernel/security/lockdown", "[integrity]") ||
-	    reads("/sys/kernel/security/lockdown", "[confidentiality]"))
-		return "; but sign it first (README, host module): kernel lockdown takes signed "
-		       "modules only";
-	if (reads("/sys/module/module/parameters/sig_enforce", "Y"))
-		return "; but sign it first (README, host module): module.sig_enforce is set";
-	if (secure_boot())
-		return "; if that is refused, sign it first (README, host module): Secure Boot is "
-		       "on";
-	return "";
-}
-
-static void say_how_to_load(char *remedy, size_t size)
-{
-	char headers[128] = "", *makefile;
-	struct utsname kernel;
-
-	uname(&kernel);
-	makefile = xasprintf("/lib/modules/%s/build/Makefile", kernel.release);
-	if (access(makefile, R_OK))
-		snprintf(headers, sizeof(headers), "install linux-headers-%s; ", kernel.release);
-	snprintf(remedy, size, "%smake module, then as root: insmod build/module/tlbscope.ko%s",
-		 headers, obstacle());
-	free(makefile);
-}
-
-enum probe_result module_look(const struct options *options, char *seen, size_t seen_size,
-			      char *remedy, size_t remedy_size)
-{
-	(void)options;
-	if (!access(DEVICE, R_OK | W_OK)) {
-		snprintf(seen, seen_size, DEVICE);
-		return PROBE_OK;
-	}
-	if (errno == EACCES) {
-		snprintf(seen, seen_size, DEVICE ": no permission");
-		snprintf(remedy, remedy_size, "run as root; the device is root's alone, since it "
-					      "loads page tables of its own");
-		return PROBE_PROBLEM;
-	}
-	if (!access("/sys/module/tlbscope", F_OK)) {
-		snprintf(seen, seen_size, "the module is loaded, but there is no " DEVICE);
-		snprintf(remedy, remedy_size, "mount devtmpfs on /dev, or make the node (misc "
-					      "device, minor in /proc/misc)");
-		return PROBE_PROBLEM;
-	}
-	snprintf(seen, seen_size, "no " DEVICE);
-	say_how_to_load(remedy, remedy_size);
-	return PROBE_MISSING;
-}
-
 static int open_problem(int error, struct problem *p)
 {
-	char seen[128] = "", remedy[512] = "";
-
 	if (error == EBUSY)
 		return problem(p, EXIT_INPUT, DEVICE " is in use by another program; one at a "
 			       "time: fuser " DEVICE " tells which");
 	if (error == ENOMEM)
 		return problem(p, EXIT_FAILED, "the module has no memory for a session; free some");
-	if (module_look(NULL, seen, sizeof(seen), remedy, sizeof(remedy)) != PROBE_OK)
-		return problem(p, EXIT_INPUT, "%s; %s", seen, remedy);
 	if (error == EPERM)
 		return problem(p, EXIT_INPUT, DEVICE " wants the capability CAP_SYS_RAWIO; run as "
 			       "root");
-	return problem(p, EXIT_FAILED, DEVICE " cannot be opened: %s; dmesg may tell more",
+	return problem(p, EXIT_FAILED, DEVICE " cannot be opened: %s; tlbscope doctor --target module, "
+		       "or dmesg, may tell more",
 		       strerror(error));
 }
 
@@ -306,7 +219,7 @@ static int module_open(struct target *target, struct problem *p)
 	module->fd = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	result = module->fd < 0 ? open_problem(errno, p) : 0;
 	module->link = (struct link){ module, send_line, receive_line, target->log,
-				      target->options->timeout };
+				      target->options->timeout, "module", 1 };
 	if (!result)
 		result = hello_problem(link_hello(&module->link, &module->hello, p), p);
 	if (result) {

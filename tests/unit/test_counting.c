@@ -680,7 +680,7 @@ static struct link new_peer(FILE *log, const char *answer)
 {
 	memset(&peer, 0, sizeof(peer));
 	peer.answers[0] = answer;
-	return (struct link){ NULL, peer_send, peer_receive, log, 5 };
+	return (struct link){ NULL, peer_send, peer_receive, log, 5, "guest", 0 };
 }
 
 static void a_guest_is_told_its_events(void **state)
