@@ -3,7 +3,8 @@
 # lines that are touched again afterwards, guest pages of 4K dark and of 2M light. Where the two
 # lines of a colour cross is the break-even n*, with its interval as a band and in figures; the thin
 # vertical line is 33, Linux' standard ceiling. Points are medians of the repeats, bars reach from
-# the least to the most. Set by tlbscope plot: base (picture without ending), heading, unit, data:
+# the least to the most. Set by tlbscope: base (picture
+# without ending), heading, note (samples), stamp, kinds (see fracture.gp), unit, data:
 # block 0 has a line for each panel (title, n* low high of 4k, of 2m, whether the guest page does not
 # matter), then come six blocks a panel: points one by one, points of full flushes, lines; 4k, then 2m.
 
@@ -53,16 +54,17 @@ label(p, g) = !has(star(p, g, 0)) ? '' : sprintf('n* %s%s', \
 
 left = 0.07
 right = 1.025
-top = 1 - 130.0 / (130 + 250 * rows)
+pixels = 150.0 + 250 * rows
+top = 1 - 150.0 / pixels
 bottom = 0
 wide = (right - left) / columns
 high = (top - bottom) / rows
 
-do for [kind in 'svg png'] {
+do for [kind in kinds] {
 	if (kind eq 'svg') {
-		set terminal svg size 1060, (130 + 250 * rows) font 'DejaVu Sans,11' background rgb 'white'
+		set terminal svg size 1060, pixels font 'DejaVu Sans,11' background rgb 'white'
 	} else {
-		set terminal pngcairo size 2120, (260 + 500 * rows) fontscale 2 pointscale 2 linewidth 2 \
+		set terminal pngcairo size 2120, (2 * pixels) fontscale 2 pointscale 2 linewidth 2 \
 			font 'DejaVu Sans,11' background rgb 'white'
 	}
 	set output base . '.' . kind
@@ -79,8 +81,18 @@ do for [kind in 'svg png'] {
 	set rmargin at screen 0.99
 	set tmargin at screen 0.99
 	set bmargin at screen 0.9
-	set label 5 heading at screen left, screen 1 - 28.0 / (130 + 250 * rows) left font ',12'
-	set key at screen left, screen 1 - 42.0 / (130 + 250 * rows) left top Left reverse horizontal \
+	set label 5 heading at screen left, screen 1 - 28.0 / pixels left font ',12' noenhanced
+	set label 6 note at screen left, screen 1 - 48.0 / pixels left font ',10' tc rgb '#505050' noenhanced
+	if (strlen(stamp)) {
+		# gnuplot's SVG knows no boxes behind texts: a rectangle as wide as DejaVu Sans makes the text
+		half = (strlen(stamp) * 6.9 + 22) / 2 / 1060
+		set object 9 rectangle center screen (0.985 - half),screen (1 - 24.0 / pixels) \
+			size screen (2 * half),screen (24 / pixels) front fc rgb '#fff1c2' fs solid 1.0 \
+			border lc rgb '#8a1c1c'
+		set label 9 stamp at screen (0.985 - half),screen (1 - 24.0 / pixels) center font ',11' \
+			tc rgb '#6b1010' noenhanced front
+	}
+	set key at screen left, screen 1 - 62.0 / pixels left top Left reverse horizontal \
 		maxcols 5 samplen 3 width 1 font ',10'
 	set yrange [1:10]
 	plot NaN with linespoints lc rgb colour(0) lw 1.6 dt 1 pt 7 ps 0.5 title '4K pages, one by one', \
@@ -89,7 +101,8 @@ do for [kind in 'svg png'] {
 	     NaN with linespoints lc rgb colour(1) lw 1.6 dt (8,4) pt 10 ps 0.6 title '2M, full flush', \
 	     NaN with lines lc rgb '#808080' dt (3,3) title "33, Linux' standard"
 	unset key
-	unset label 5
+	unset label
+	unset object
 	set border 3 lc rgb '#606060'
 	set xtics nomirror out ('1' 1, '4' 4, '16' 16, '64' 64, '256' 256)
 	set ytics nomirror out

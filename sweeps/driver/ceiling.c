@@ -317,6 +317,16 @@ static void refuse(const struct rows *rows, struct ceiling *c)
 	c->refusal_code = c->left || c->untrusted ? EXIT_REFUSED : EXIT_INPUT;
 }
 
+int ceiling_asked(const struct rows *rows)
+{
+	size_t i;
+
+	for (i = 0; i < rows->count; i++)
+		if (rows->row[i].c.count > 1)
+			return 1;
+	return 0;
+}
+
 void ceiling_build(const struct rows *rows, struct ceiling *ceiling)
 {
 	size_t i;

@@ -79,6 +79,8 @@ struct ceiling {
 	int refusal_code;  /* enum exit_code for it */
 };
 
+/* Were several pages flushed one by one anywhere in these rows? Else there is nothing to build. */
+int ceiling_asked(const struct rows *rows);
 /* rows stay the caller's and have to live as long. */
 void ceiling_build(const struct rows *rows, struct ceiling *ceiling);
 void ceiling_free(struct ceiling *ceiling);
@@ -145,12 +147,6 @@ void ceiling_print_weighed(FILE *out, const struct ceiling *ceiling,
 			   const struct ceiling_context *context);
 /* The same as JSON; the caller owns it. Schema in the man page. */
 json_t *ceiling_json(const struct ceiling *ceiling, const struct ceiling_context *context);
-/*
- * Draws BASE-HOST.svg and .png for each host page into base's directory (BASE alone when there is
- * one), with the numbers beside them. Counts the pictures in *drawn.
- */
-int ceiling_plot(const struct ceiling *ceiling, const char *base, const char *title, size_t *drawn,
-		 struct problem *problem);
 
 /* What flushes page by page: "invlpg", "invlpg+invpcid-addr". */
 const char *ceiling_single_name(const struct ceiling_pair *pair);

@@ -2,7 +2,6 @@
 /* What all pictures have in common: their data file, the call of gnuplot, the list. */
 #include "figures.h"
 
-#include "plot.h"
 #include "util.h"
 
 #include <errno.h>
@@ -119,20 +118,6 @@ int figure_draw(const struct figures_from *from, struct figures *figures, char *
 	return 0;
 }
 
-int plot_draw(const char *script, const char *data, const char *base, const char *title, const char *unit,
-	      struct problem *p)
-{
-	const struct drawing drawing = { .unit = unit, .note = "" };
-	const struct figures_from from = { .stamp = "", .kinds = "svg png" };
-	struct figure figure = { .base = (char *)base };
-	char *set = settings(base, title, &drawing, &from);
-
-	(void)data; /* base.dat */
-	figure.drawing = start_gnuplot(script, set);
-	free(set);
-	return wait_for(&figure, p);
-}
-
 static void note_range(u64 value, u64 *least, u64 *most)
 {
 	*least = !*least || value < *least ? value : *least;
@@ -181,8 +166,9 @@ int figures_draw(const struct figures_from *from, struct figures *figures, struc
 		return 0;
 	for (phase = 0; phase <= TS_RETOUCH && !result; phase++)
 		result = figure_fracture(from, phase, figures, p);
-	result = result ?: figure_events(from, figures, p) ?: figure_heat(from, figures, p) ?: figure_published(from, figures, p) ?:
-			   figure_reach(from, figures, p);
+	result = result ?: figure_events(from, figures, p) ?: figure_heat(from, figures, p) ?:
+			   figure_published(from, figures, p) ?: figure_reach(from, figures, p) ?:
+			   figure_ceiling(from, figures, p);
 	for (i = 0; i < figures->count; i++) /* the first problem is told */
 		result = wait_for(&figures->figure[i], result ? &ignored : p) ?: result;
 	return result;

@@ -6,6 +6,7 @@
 #ifndef TS_FIGURES_H
 #define TS_FIGURES_H
 
+#include "ceiling.h"
 #include "published.h"
 #include "reach.h"
 
@@ -29,6 +30,7 @@ struct figures_from {
 	const struct rows *rows;
 	const struct cells *cells; /* all of them */
 	const struct reach *reach;
+	const struct ceiling *ceiling; /* 0 when nothing of it was asked */
 	const struct published *published;
 	const char *prefix; /* of every path: "DIR/", "DIR/RUN-" */
 	const char *stamp;  /* "" or what marks every picture: these are no numbers of hardware */
@@ -66,6 +68,7 @@ int figure_fracture(const struct figures_from *from, u64 phase, struct figures *
 int figure_events(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_heat(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_published(const struct figures_from *from, struct figures *figures, struct problem *problem);
+int figure_ceiling(const struct figures_from *from, struct figures *figures, struct problem *problem);
 int figure_reach(const struct figures_from *from, struct figures *figures, struct problem *problem);
 
 #endif

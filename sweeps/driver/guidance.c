@@ -247,16 +247,61 @@ static void dirty_logging(const struct report_run *run, struct guidance_point *p
 	point->snippet = "# KVM's count of 2M pages, before and after\ngrep . /sys/kernel/debug/kvm/*/pages_2m\n";
 }
 
+/* The break-even that was measured, for every host page; 0 when it was not. */
+static int ceiling_measured(const struct report_run *run, struct guidance_point *point)
+{
+	const struct ceiling *c = &run->ceiling;
+	char *next;
+	int keep;
+	size_t i;
+
+	if (!is_hardware(run) || !c->advices)
+		return 0;
+	for (i = 0; i < c->advices; i++) {
+		const struct ceiling_advice *advice = &c->advice[i];
+		double value = ceiling_advised(c, advice, NULL, &keep);
+
+		next = xasprintf("%s%sOn host pages of %s: %s %.0f.", point->advice ?: "", point->advice ? " " : "",
+				 advice->host, keep ? "leave it at" : "set it to", value);
+		free(point->advice);
+		point->advice = next;
+		next = xasprintf("%s%shost page %s, %zu working sets, against %s: the worst flush loses least at %.0f "
+				 "(%.0f to %.0f), %.0f cycles, and %.0f at 33", point->evidence ?: "measured: ",
+				 point->evidence ? "; " : "", advice->host, advice->sets,
+				 ts_ops[advice->pair->full].name, advice->ceiling.value, advice->ceiling.low,
+				 advice->ceiling.high, advice->loss, advice->loss_standard);
+		free(point->evidence);
+		point->evidence = next;
+		if (!keep && !point->made)
+			point->made = xasprintf("# until the next boot; tlbscope ceiling %s has it for every boot\n"
+						"echo %.0f | sudo tee "
+						"/sys/kernel/debug/x86/tlb_single_page_flush_ceiling\n",
+						run->label, value);
+	}
+	next = xasprintf("%s (run %s; tlbscope ceiling prints the table over working sets). The local flush only; a record "
+			 "of your own flushes, ceiling --flushes, replaces the worst one", point->evidence,
+			 run->label);
+	free(point->evidence);
+	point->evidence = next;
+	point->snippet = point->made;
+	return 1;
+}
+
 static void ceiling(const struct report_run *run, struct guidance_point *point)
 {
 	char *value = environment_text(run->json, "user.ceiling"), *how = environment_text(run->json,
 											   "user.ceiling_how");
 
 	point->topic = "tlb_single_page_flush_ceiling";
+	if (ceiling_measured(run, point)) {
+		free(value);
+		free(how);
+		return;
+	}
 	point->advice = xasprintf("Leave it as it is until it is measured.%s%s%s%s%s",
 				  value ? " The kernel here has " : "", value ?: "", value && how ? " (" : "",
 				  value && how ? how : "", value ? how ? ")." : "." : "");
-	point->evidence = not_measured(run, "tlbscope ceiling",
+	point->evidence = not_measured(run, "tlbscope run ceiling",
 				       "33 since Linux commit a5102476a24b (2014), from one machine's kernel build, "
 				       "without a VM; several selective flushes cost more than one full flush in a "
 				       "fractured VM: " EUROSYS_2020);
@@ -348,6 +393,7 @@ static void free_points(struct guidance_point point[GUIDANCE_POINTS])
 	for (i = 0; i < GUIDANCE_POINTS; i++) {
 		free(point[i].advice);
 		free(point[i].evidence);
+		free(point[i].made);
 	}
 }
 

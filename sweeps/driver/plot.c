@@ -32,22 +32,6 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* The break-even, one picture for each host page that has one; names them. */
-static int plot_ceiling(const struct rows *rows, const char *prefix, size_t *drawn, struct problem *p)
-{
-	char *base = xasprintf("%sceiling", prefix);
-	char *title = xasprintf("%s, target %s", rows->row[0].cpu, rows->row[0].target);
-	struct ceiling ceiling;
-	int result;
-
-	ceiling_build(rows, &ceiling);
-	result = ceiling_plot(&ceiling, base, title, drawn, p);
-	ceiling_free(&ceiling);
-	free(base);
-	free(title);
-	return result;
-}
-
 /* Draws all pictures of the rows and names them. */
 static int plot(const char *run, const struct rows *rows, struct problem *p)
 {
@@ -58,24 +42,26 @@ static int plot(const char *run, const struct rows *rows, struct problem *p)
 	struct figures figures = { 0 };
 	struct cells cells;
 	struct reach reach;
-	size_t i, drawn = 0;
+	struct ceiling ceiling = { 0 };
+	size_t i;
 	int result = published_read(&published, p);
 
 	if (!result) {
 		cells_build(rows, &cells);
 		reach_build(&cells, &reach);
-		from = (struct figures_from){ rows, &cells, &reach, &published, prefix,
+		if (ceiling_asked(rows))
+			ceiling_build(rows, &ceiling);
+		from = (struct figures_from){ rows, &cells, &reach, &ceiling, &published, prefix,
 					      environment_stamp(rows, json), "svg png" };
 		result = figures_draw(&from, &figures, p);
+		ceiling_free(&ceiling);
 		reach_free(&reach);
 		cells_free(&cells);
 		published_free(&published);
 	}
 	for (i = 0; i < figures.count && !result; i++)
 		printf("%s.svg\n%s.png\n", figures.figure[i].base, figures.figure[i].base);
-	if (!result)
-		result = plot_ceiling(rows, prefix, &drawn, p);
-	if (!result && !figures.count && !drawn)
+	if (!result && !figures.count)
 		result = problem(p, EXIT_INPUT, "%s: nothing to draw: no cell with a control, a selective and a "
 				 "full flush, and no reach curve or break-even of a real CPU", run);
 	figures_free(&figures);

@@ -102,6 +102,8 @@ static int read_run(const struct report_request *request, struct report_run *run
 	make_label(runs, n);
 	cells_build(&run->rows, &run->cells);
 	reach_build(&run->cells, &run->reach);
+	if (ceiling_asked(&run->rows))
+		ceiling_build(&run->rows, &run->ceiling);
 	run->rest = reach_rest(&run->cells, &run->reach);
 	run->json = environment_load(run->dir);
 	run->stamp = environment_stamp(&run->rows, run->json);
@@ -113,6 +115,7 @@ static void free_run(struct report_run *run)
 {
 	figures_free(&run->figures);
 	free(run->rest.cell);
+	ceiling_free(&run->ceiling);
 	reach_free(&run->reach);
 	cells_free(&run->cells);
 	rows_free(&run->rows);
@@ -211,8 +214,8 @@ static void set_link(struct report_run *run, const char *out)
 static void draw(struct report_run *run, const char *dir, size_t n, const struct published *published)
 {
 	char *prefix = n > 1 ? xasprintf("%s/%s-", dir, run->label) : xasprintf("%s/", dir);
-	const struct figures_from from = { &run->rows, &run->cells, &run->reach, published, prefix, run->stamp,
-					    "svg" };
+	const struct figures_from from = { &run->rows,	 &run->cells, &run->reach, &run->ceiling,
+					    published, prefix,	      run->stamp,  "svg" };
 	struct problem p = { 0 };
 
 	if (figures_draw(&from, &run->figures, &p)) {

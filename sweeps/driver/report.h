@@ -13,6 +13,7 @@ struct report_run {
 	struct rows rows;
 	struct cells cells, rest; /* all of them; those that are no part of a reach curve */
 	struct reach reach;
+	struct ceiling ceiling;
 	json_t *json; /* run.json, or 0 */
 	const char *stamp;
 	u64 phase; /* that the verdict is about; TS_PHASES when no flush was measured */
@@ -56,6 +57,7 @@ struct guidance_point {
 	char *advice;
 	char *evidence;	     /* rows, published figures, or "not measured here" with what would measure it */
 	const char *snippet; /* ready to paste, or 0 */
+	char *made;	     /* snippet, when it was made for this machine */
 };
 
 #define GUIDANCE_POINTS 6

@@ -253,20 +253,20 @@ all_kvm() {
 	for further in ${TLBSCOPE_LAB_QEMUS-}; do
 		boot "kvm-${further##*/}" kvm --nested --qemu "$further" --append lab.driver_only
 	done
-}
-
-# Without a hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict. Little
-# memory for the pool, so that it is soon too small.
-all_others() {
-	boot pool pool --nested --mem 1024
-	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
-	boot memcg memcg --nested
 	boot pages pages --nested --cpu qemu64,+svm,+npt,+pdpe1gb --mem 4608 \
 		--append "hugepagesz=1G hugepages=2"
 	boot doctor doctor --nested --cpu EPYC,+svm,+npt --mem 8192
 	boot doctor-smt doctor --cpu Haswell --smp 2,threads=2 \
 		--append "mitigations=auto lab.threads"
 	boot ceiling ceiling
+}
+
+# Without a hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict. Little
+# memory for the pool, so that it is soon too small.
+all_others() {
+	boot pool pool --nested --mem 1024 --timeout 600
+	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
+	boot memcg memcg --nested
 	boot panic trouble --append lab.trouble=panic
 	boot warning trouble --append lab.trouble=warning
 	boot hang trouble --append lab.trouble=hang --timeout 12
@@ -299,10 +299,10 @@ else
 	[ -z "$module" ] || chain module_all
 	wait
 	[ -z "$module" ] || judge_modules all
-	for name in $kvm_boots; do
-		judge_kvm "$name"
-		[ "$name" = kvm ] || check "medians equal: kvm, $name" \
-			same_medians "$out/kvm/kvm-fracture" "$out/$name/kvm-fracture"
+	for kvm_boot in $kvm_boots; do
+		judge_kvm "$kvm_boot"
+		[ "$kvm_boot" = kvm ] || check "medians equal: kvm, $kvm_boot" \
+			same_medians "$out/kvm/kvm-fracture" "$out/$kvm_boot/kvm-fracture"
 	done
 	report pool
 	judge_shadow shadow

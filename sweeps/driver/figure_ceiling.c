@@ -4,15 +4,13 @@
  * it. Writes the table that plots/ceiling.gp draws; its head says what stands where.
  */
 #include "ceiling.h"
-
-#include "plot.h"
+#include "figures.h"
 #include "util.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define GUESTS 2 /* 4k and 2m; 1g has no place in the plan */
 #define MOST_PANELS 9
@@ -131,13 +129,10 @@ static void write_cell(FILE *out, const struct ceiling_cell *cell)
 	}
 }
 
-static int write_data(const char *data, const struct panel *panel, size_t n, struct problem *p)
+static void write_data(FILE *out, const struct panel *panel, size_t n)
 {
-	FILE *out = fopen(data, "we");
 	size_t i;
 
-	if (!out)
-		return problem(p, EXIT_INPUT, "%s: %s", data, strerror(errno));
 	fprintf(out, "# panel: title, n* low high of 4k, n* low high of 2m, any\n");
 	for (i = 0; i < n; i++) {
 		const struct ceiling_cell *small = panel[i].cell[0];
@@ -153,45 +148,90 @@ static int write_data(const char *data, const struct panel *panel, size_t n, str
 		write_cell(out, panel[i].cell[0]);
 		write_cell(out, panel[i].cell[1]);
 	}
-	if (fclose(out))
-		return problem(p, EXIT_FAILED, "%s: %s", data, strerror(errno));
-	return 0;
 }
 
-/* One picture. */
-static int plot_advice(const struct ceiling *c, const struct ceiling_advice *advice, const char *base,
-		       const char *title, size_t *drawn, struct problem *p)
+/* Adds a cell's break-even to what the picture says in words. */
+static char *add_words(char *text, const struct ceiling_cell *cell)
 {
-	char *data = xasprintf("%s.dat", base), *script = data_path("plots/ceiling.gp");
-	char *heading = xasprintf("%s, host page %s: %s against %s", title, advice->host,
-				  ceiling_single_name(advice->pair),
+	char *next, *where;
+
+	if (!cell)
+		return text;
+	where = cell->lines ? xasprintf("%s, %.0f lines", ts_page_names[cell->key->c.guest], cell->lines) :
+			      xstrdup("The flush alone");
+	if (cell->outcome != CEILING_BREAK_EVEN)
+		next = xasprintf("%s %s: %s.", text, where, cell->why ?: "not told");
+	else if (isnan(cell->pages.low))
+		next = xasprintf("%s %s: break-even at %.0f pages.", text, where, cell->pages.value);
+	else
+		next = xasprintf("%s %s: break-even at %.0f pages (%.0f to %.0f).", text, where,
+				 cell->pages.value, fmax(cell->pages.low, 0), cell->pages.high);
+	free(where);
+	free(text);
+	return next;
+}
+
+/* Repeats that a number of pages stands for, at most. */
+static size_t most_repeats(const struct panel *panel, size_t n)
+{
+	size_t i, g, j, k, same, most = 0;
+
+	for (i = 0; i < n; i++)
+		for (g = 0; g < GUESTS; g++)
+			for (j = 0; panel[i].cell[g] && j < panel[i].cell[g]->singles; j++) {
+				const struct fit_point *point = panel[i].cell[g]->single;
+
+				for (k = same = 0; k < panel[i].cell[g]->singles; k++)
+					same += point[k].x == point[j].x;
+				most = same > most ? same : most;
+			}
+	return most;
+}
+
+/* One picture: the advice for a host page, and what it rests on. */
+static int draw_advice(const struct figures_from *from, const struct ceiling_advice *advice, const char *name,
+		       struct figures *figures, struct problem *p)
+{
+	const struct row *row = from->rows->row;
+	char *heading = xasprintf("%s, target %s, host page %s: %s against %s", row->cpu, row->target,
+				  advice->host, ceiling_single_name(advice->pair),
 				  advice->pair->single == advice->pair->full ?
 					  "the kernel's full flush" : ts_ops[advice->pair->full].name);
+	struct drawing drawing = { .script = "ceiling", .unit = "net TSC cycles", .heading = heading };
 	struct panel panel[MOST_PANELS];
-	size_t n = make_panels(c, advice, panel);
-	int result = write_data(data, panel, n, p) ?:
-		     plot_draw(script, data, base, heading, "net TSC cycles", p);
+	size_t i, g, n = make_panels(from->ceiling, advice, panel);
+	char *base;
+	FILE *out = figure_data(from, name, &base, p);
 
-	if (!result) {
-		printf("%s.svg\n%s.png\n", base, base);
-		++*drawn;
+	if (!out) {
+		free(heading);
+		free(base);
+		return -EINVAL;
 	}
-	free(data);
-	free(script);
+	write_data(out, panel, n);
+	fclose(out);
+	drawing.note = xasprintf("medians over %zu repeats of %llu iterations; thin bars: least to most; n* with "
+				 "its 95 %% interval", most_repeats(panel, n), row->c.iterations);
+	drawing.title = xasprintf("Break-even of tlb_single_page_flush_ceiling, host page %s", advice->host);
+	drawing.text = xstrdup("Cost of flushing n pages one by one and of one full flush.");
+	for (i = 0; i < n; i++)
+		for (g = 0; g < GUESTS; g++)
+			drawing.text = add_words(drawing.text, panel[i].cell[g]);
+	i = figure_draw(from, figures, base, &drawing);
 	free(heading);
-	return result;
+	return i;
 }
 
-int ceiling_plot(const struct ceiling *c, const char *base, const char *title, size_t *drawn,
-		 struct problem *p)
+int figure_ceiling(const struct figures_from *from, struct figures *figures, struct problem *p)
 {
+	const struct ceiling *c = from->ceiling;
 	int result = 0;
 	size_t i;
 
-	for (i = 0; i < c->advices && !result; i++) {
-		char *name = c->advices > 1 ? xasprintf("%s-%s", base, c->advice[i].host) : xstrdup(base);
+	for (i = 0; c && i < c->advices && !result; i++) {
+		char *name = c->advices > 1 ? xasprintf("ceiling-%s", c->advice[i].host) : xstrdup("ceiling");
 
-		result = plot_advice(c, &c->advice[i], name, title, drawn, p);
+		result = draw_advice(from, &c->advice[i], name, figures, p);
 		free(name);
 	}
 	return result;
