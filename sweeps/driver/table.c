@@ -62,7 +62,25 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 	}
 }
 
-static void print_fracture_line(FILE *out, const struct cell *cell, const struct published *published)
+/* Columns that the longest working set of a phase takes. */
+static int set_width(const struct cells *cells, u64 phase)
+{
+	int width = 24, length;
+	size_t i;
+	char *set;
+
+	for (i = 0; i < cells->count; i++) {
+		if (cells->cell[i].key->c.phase != phase)
+			continue;
+		set = text_set(&cells->cell[i].key->c);
+		length = strlen(set);
+		width = length > width ? length : width;
+		free(set);
+	}
+	return width;
+}
+
+static void print_fracture_line(FILE *out, const struct cell *cell, int width, const struct published *published)
 {
 	char none[64], selective[64], full[64], f[64], host[32];
 	char *set = text_set(&cell->key->c);
@@ -73,8 +91,8 @@ static void print_fracture_line(FILE *out, const struct cell *cell, const struct
 	text_value(selective, sizeof(selective), cell->selective);
 	text_value(full, sizeof(full), cell->full);
 	text_f(f, sizeof(f), cell);
-	fprintf(out, "%-9s %-5s %-24s %7s %9s %7s  %s", row_host_text(host, sizeof(host), cell->key),
-		ts_page_names[cell->key->c.guest], set, none, selective, full, f);
+	fprintf(out, "%-9s %-5s %-*s %7s %9s %7s  %s", row_host_text(host, sizeof(host), cell->key),
+		ts_page_names[cell->key->c.guest], width, set, none, selective, full, f);
 	if (published)
 		print_published_misses(out, cell, &published->misses);
 	fprintf(out, "   %s / %s\n", by, against);
@@ -86,18 +104,19 @@ static void print_fracture_line(FILE *out, const struct cell *cell, const struct
 static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 			   const struct published *published)
 {
+	int width = set_width(cells, phase);
 	size_t i;
 
 	if (phase != TS_REFILL)
 		published = NULL; /* those are misses; cycles of 2016 have a table of their own */
-	fprintf(out, "\n%-9s %-5s %-24s %7s %9s %7s  %s", "host", "guest", "working set", "none",
+	fprintf(out, "\n%-9s %-5s %-*s %7s %9s %7s  %s", "host", "guest", width, "working set", "none",
 		"selective", "full", "F   ");
 	if (published)
 		fprintf(out, "  %9s %9s %5s", "2016 sel.", "2016 full", "F");
 	fprintf(out, "   selective / full by\n");
 	for (i = 0; i < cells->count; i++)
 		if (cells->cell[i].key->c.phase == phase)
-			print_fracture_line(out, &cells->cell[i], published);
+			print_fracture_line(out, &cells->cell[i], width, published);
 }
 
 /* ---- every op ---- */
