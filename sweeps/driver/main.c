@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tlbscope: the program and its commands. */
 #include "command.h"
+#include "record.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -57,11 +58,28 @@ static int check_output(int exit_code)
 	return exit_code == EXIT_DONE ? EXIT_FAILED : exit_code;
 }
 
+/* What is typed comes to stand in JSON and reports, which are UTF-8. */
+static int check_arguments(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (record_can_hold(argv[i]))
+			continue;
+		fprintf(stderr, "tlbscope: argument %d is not UTF-8, so that no run.json can hold it; give files and "
+			"directories another name\n", i);
+		return EXIT_INPUT;
+	}
+	return EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
 
 	open_standard_files();
+	if (check_arguments(argc, argv))
+		return EXIT_INPUT;
 
 	if (argc < 2) {
 		usage(stderr);

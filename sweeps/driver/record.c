@@ -151,17 +151,28 @@ int record_continue(struct record *record, const struct rows *rows, const char *
 	return record->rows ? 0 : -EINVAL;
 }
 
+int record_can_hold(const char *text)
+{
+	json_t *string = json_string(text);
+	int can = string != NULL;
+
+	json_decref(string);
+	return can;
+}
+
+#define SWEEP_BYTES (1 << 16) /* 19 keys with at most 32 values of 20 digits take 13 KB */
+
 json_t *record_plan(const struct plan *plan)
 {
 	json_t *sections = json_array();
-	char line[TS_MAX_LINE * 2];
+	char *line = xcalloc(1, SWEEP_BYTES);
 	struct ts_text text;
 	size_t i;
 
 	for (i = 0; i < plan->sections; i++) {
 		const struct section *section = &plan->section[i];
 
-		ts_text_init(&text, line, sizeof(line));
+		ts_text_init(&text, line, SWEEP_BYTES);
 		ts_sweep_print(&text, &section->sweep);
 		json_array_append_new(sections,
 				      json_pack("{s:s, s:s, s:i, s:i, s:i, s:s*}", "name", section->name,
@@ -169,6 +180,7 @@ json_t *record_plan(const struct plan *plan)
 						(int)section->hosts, "overridden",
 						(int)section->overridden, "on", section->on));
 	}
+	free(line);
 	return json_pack("{s:s, s:s, s:s, s:o}", "name", plan->name, "title", plan->title, "about",
 			 plan->about, "sections", sections);
 }

@@ -37,6 +37,9 @@ int record_resume(struct record *record, const char *dir, struct rows *rows,
 int record_continue(struct record *record, const struct rows *rows, const char *const *extra,
 		    struct problem *problem);
 
+/* Can run.json, which is UTF-8, hold this text? */
+int record_can_hold(const char *text);
+
 /* The plan as run.json keeps it, and back. */
 json_t *record_plan(const struct plan *plan);
 int record_load_plan(const json_t *json, struct plan *plan, struct problem *problem);

@@ -54,6 +54,15 @@ refused_by() {
 	refused_file '[a]' 'op = none' 'mix = 2m' -- my.plan:3 mix PAGE:LEAVES
 }
 
+@test "text that is not UTF-8, in a plan and on the command line" {
+	printf '[plan]\ntitle = caf\351\n[a]\nop = none\n' >latin1.plan
+	run -2 tlbscope run ./latin1.plan --on tcg
+	says "latin1.plan:2: not UTF-8"
+	run -2 tlbscope run fracture --on tcg --out $'caf\351'
+	says "argument 5 is not UTF-8"
+	[ ! -e $'caf\351' ]
+}
+
 @test "a plan that is out of range names the range" {
 	refused_file '[a]' 'op = none' 'leaves = 0' -- my.plan:3 16384
 }
