@@ -153,7 +153,7 @@ static double net_cost(const struct ceiling_collector *collector, const struct r
 /* Median of the iterations without any flush; NAN when there is none. */
 double ceiling_baseline(const struct ceiling_collector *collector)
 {
-	double *values, median = NAN;
+	double *values = NULL, median = NAN;
 	size_t i, j, n = 0;
 
 	for (i = 0; i < collector->cell->outcomes && !ceiling_is_call(collector->pair); i++) {
@@ -161,14 +161,14 @@ double ceiling_baseline(const struct ceiling_collector *collector)
 
 		if (o->row[0]->c.op != TS_OP_NONE)
 			continue;
-		values = xcalloc(o->n, sizeof(*values));
+		values = xrealloc(values, (n + o->n) * sizeof(*values));
 		for (j = 0; j < o->n; j++)
 			if (is_usable(o->row[j]))
 				values[n++] = o->row[j]->r.cycles;
-		if (n)
-			median = statistics_median(values, n);
-		free(values);
 	}
+	if (n)
+		median = statistics_median(values, n);
+	free(values);
 	return median;
 }
 

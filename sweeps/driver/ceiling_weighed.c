@@ -39,7 +39,11 @@ static void print_sizes(FILE *out, const struct flushes *flushes)
 				count += flushes->sum[i].count;
 		pages = next;
 		upto += count;
-		fprintf(out, "%8ld %10llu %7.2f%%\n", pages, count, 100.0 * upto / flushes->lines);
+		if (pages < FLUSHES_MANY)
+			fprintf(out, "%8ld", pages);
+		else
+			fprintf(out, "%8s", ">512");
+		fprintf(out, " %10llu %7.2f%%\n", count, 100.0 * upto / flushes->lines);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "cpu_file.h"
 
 #include "encoding.h"
+#include "record.h"
 #include "util.h"
 
 #include <errno.h>
@@ -407,6 +408,8 @@ static int on_key(void *context, const char *section, const char *key, const cha
 
 	if (loader->failed)
 		return 0;
+	if (!record_is_plain(section) || !record_is_plain(key) || !record_is_plain(value))
+		return bad(loader, "not UTF-8, or control characters:", "?", "write the file in UTF-8");
 	if (!*section)
 		return bad(loader, "key before the first section", key, "start with [cpu]");
 	if (!strcmp(section, "cpu"))

@@ -11,6 +11,7 @@
  */
 #include "flushes.h"
 
+#include "record.h"
 #include "util.h"
 
 #include <ctype.h>
@@ -18,6 +19,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_LOST (1ULL << 40)
 
 static const char event_name[] = "tlb_flush: ";
 
@@ -61,6 +64,9 @@ static int take_number(const char **at, long *number)
 	return 1;
 }
 
+/* Reasons are an enum of a handful (enum tlb_flush_reason). */
+#define MOST_REASONS 64
+
 /* "pages:N reason:TEXT (NUMBER)"; 0, or -EINVAL. */
 static int read_fields(const char *at, struct flush_sum *one)
 {
@@ -80,8 +86,12 @@ static int read_fields(const char *at, struct flush_sum *one)
 	while (length && at[length - 1] == ' ')
 		length--;
 	snprintf(one->text, sizeof(one->text), "%.*s", (int)length, at);
+	if (!record_is_plain(one->text))
+		return -EINVAL;
+	if (one->pages > FLUSHES_MANY)
+		one->pages = FLUSHES_MANY;
 	at = open + 1;
-	return take_number(&at, &one->reason) && one->reason >= 0 && *at == ')' ? 0 : -EINVAL;
+	return take_number(&at, &one->reason) && one->reason >= 0 && one->reason < MOST_REASONS && *at == ')' ? 0 : -EINVAL;
 }
 
 /* The seconds before the event's name; NAN when there is no such number. */
@@ -102,7 +112,7 @@ static double read_time(const char *line, const char *event)
 	if (!memchr(start, '.', end - start))
 		return NAN;
 	seconds = strtod(start, &rest);
-	return rest == end ? seconds : NAN;
+	return rest == end && isfinite(seconds) ? seconds : NAN;
 }
 
 static void note_time(struct reading *reading, double seconds)
@@ -115,12 +125,31 @@ static void note_time(struct reading *reading, double seconds)
 	reading->last = fmax(reading->last, seconds);
 }
 
-/* "CPU:1 [LOST 1234 EVENTS]" of tracefs, wherever it stands in the line. */
+/* "CPU:1 [LOST 1234 EVENTS]" of tracefs, wherever it stands in the line; a number that cannot be one counts as none. */
 static u64 lost_events(const char *line)
 {
 	const char *at = strstr(line, "[LOST ");
+	u64 lost = 0;
 
-	return at ? strtoull(at + 6, NULL, 10) : 0;
+	return at && !ts_number(at + 6, strspn(at + 6, "0123456789"), &lost) && lost < MOST_LOST ? lost : 0;
+}
+
+/*
+ * One line without its end; -ENODATA at the end of the file, -E2BIG when it is longer than any of a trace, so that what
+ * is no text does not fill the memory.
+ */
+static ssize_t next_line(FILE *file, char *line, size_t size)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = getc(file)) != EOF && c != '\n') {
+		if (n + 1 == size)
+			return -E2BIG;
+		line[n++] = c;
+	}
+	line[n] = '\0';
+	return c == EOF && !n ? -ENODATA : (ssize_t)n;
 }
 
 static int read_line(struct reading *reading, const char *line, size_t number, struct problem *p)
@@ -157,6 +186,8 @@ static int compare_sums(const void *a, const void *b)
 	return (x->pages > y->pages) - (x->pages < y->pages);
 }
 
+#define LEAST_SECONDS 1e-3 /* less is no time to tell a rate from */
+
 static int finish(struct reading *reading, struct problem *p)
 {
 	struct flushes *flushes = reading->flushes;
@@ -166,21 +197,21 @@ static int finish(struct reading *reading, struct problem *p)
 		return problem(p, EXIT_INPUT, "%s: no tlb_flush event in it; record some with: perf record -a -e "
 			       "tlb:tlb_flush sleep 10; perf script >FILE", flushes->path);
 	qsort(flushes->sum, flushes->sums, sizeof(*flushes->sum), compare_sums);
-	flushes->seconds = !reading->timeless && seconds > 0 ? seconds : NAN;
+	flushes->seconds = !reading->timeless && seconds >= LEAST_SECONDS ? seconds : NAN;
 	return 0;
 }
 
 int flushes_read_stream(FILE *file, const char *path, struct flushes *flushes, struct problem *p)
 {
 	struct reading reading = { .flushes = flushes, .first = INFINITY, .last = -INFINITY };
-	char *line = NULL;
-	size_t size = 0, number = 0;
-	ssize_t length;
+	char line[4096];
+	size_t number = 0;
+	ssize_t length = 0;
 	int result = 0;
 
 	memset(flushes, 0, sizeof(*flushes));
 	flushes->path = xstrdup(path);
-	while (!result && (length = getline(&line, &size, file)) >= 0) {
+	while (!result && (length = next_line(file, line, sizeof(line))) >= 0) {
 		number++;
 		if (memchr(line, '\0', length))
 			result = problem(p, EXIT_INPUT, "%s:%zu: a zero byte: not text; perf.data is read by perf "
@@ -188,9 +219,11 @@ int flushes_read_stream(FILE *file, const char *path, struct flushes *flushes, s
 		else
 			result = read_line(&reading, line, number, p);
 	}
+	if (length == -E2BIG)
+		result = problem(p, EXIT_INPUT, "%s:%zu: a line of more than %zu characters: not a trace", path,
+				 number + 1, sizeof(line) - 1);
 	if (!result && ferror(file))
 		result = problem(p, EXIT_INPUT, "%s: cannot read: %s", path, strerror(errno));
-	free(line);
 	result = result ?: finish(&reading, p);
 	if (result)
 		flushes_free(flushes);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define FLUSHES_FULL (-1L) /* pages of a full flush: TLB_FLUSH_ALL */
+#define FLUSHES_MANY 513L  /* this many or more: full under every ceiling that is weighed (CEILING_MOST) */
 
 /* enum tlb_flush_reason of include/linux/mm_types.h, as far as something depends on it. */
 #define FLUSHES_TASK_SWITCH 0 /* a change of the address space: always full */

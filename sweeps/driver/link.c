@@ -142,6 +142,16 @@ static int on_error(const struct link *link, const char *rest, const struct ts_c
 	return problem(p, EXIT_FAILED, "the %s refused a case:%s (case %s)", link->who, rest, text);
 }
 
+/* A row that cannot be read: of which case, and in which words. */
+static int bad_answer(const struct link *link, const char *asked, const struct ts_error *error, struct problem *p)
+{
+	char *where = xasprintf("row from the %s for case %s", link->who, asked);
+	int result = problem_core(p, where, error);
+
+	free(where);
+	return result;
+}
+
 int link_measure(struct link *link, const struct ts_case *c, struct row *row, struct problem *p)
 {
 	char line[TS_MAX_LINE] = "case ";
@@ -160,7 +170,7 @@ int link_measure(struct link *link, const struct ts_case *c, struct row *row, st
 	if (which)
 		return on_error(link, rest, c, row, p);
 	if (ts_row_parse(rest, &seen, &row->r, &row->op_va, &error))
-		return problem_core(p, "row from the target", &error);
+		return bad_answer(link, line + 5, &error, p);
 	if (memcmp(&seen, c, sizeof(seen)))
 		return problem(p, EXIT_FAILED, "the %s answered another case than it was asked:%s",
 			       link->who, rest);

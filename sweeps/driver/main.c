@@ -4,6 +4,7 @@
 #include "record.h"
 #include "version.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <fcntl.h>
 #include <string.h>
@@ -64,10 +65,10 @@ static int check_arguments(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		if (record_can_hold(argv[i]))
+		if (record_is_plain(argv[i]))
 			continue;
-		fprintf(stderr, "tlbscope: argument %d is not UTF-8, so that no run.json can hold it; give files and "
-			"directories another name\n", i);
+		fprintf(stderr, "tlbscope: argument %d is not UTF-8, or has control characters: run.json cannot hold "
+			"it; give files and directories another name\n", i);
 		return EXIT_INPUT;
 	}
 	return EXIT_DONE;
@@ -78,6 +79,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	open_standard_files();
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of write(2) with a message */
 	if (check_arguments(argc, argv))
 		return EXIT_INPUT;
 

@@ -207,8 +207,8 @@ static int on_key(void *context, const char *section_name, const char *name, con
 
 	if (loader->failed)
 		return 0;
-	if (!record_can_hold(section_name) || !record_can_hold(name) || !record_can_hold(value))
-		return bad_line(loader, "not UTF-8:", "?", "write the file in UTF-8");
+	if (!record_is_plain(section_name) || !record_is_plain(name) || !record_is_plain(value))
+		return bad_line(loader, "not UTF-8, or control characters:", "?", "write the file in UTF-8");
 	if (!*section_name)
 		return bad_line(loader, "key before the first section", name, "start with [plan]");
 	if (!strcmp(section_name, "plan"))

@@ -280,6 +280,16 @@ static void fill(struct stream *stream)
 }
 
 /* Cuts the first whole line off; caller frees; 0 if there is none. */
+/* What is no printable ASCII is no part of any protocol here, and could steer a terminal. */
+static void make_printable(char *line, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' || (unsigned char)line[i] >= 0x7f)
+			line[i] = line[i] == '\t' ? ' ' : '?';
+}
+
 static char *cut_line(struct stream *stream)
 {
 	char *end = stream->length ? memchr(stream->bytes, '\n', stream->length) : NULL, *line;
@@ -291,8 +301,9 @@ static char *cut_line(struct stream *stream)
 	line = xcalloc(1, n + 1);
 	memcpy(line, stream->bytes, n);
 	if (n && line[n - 1] == '\r')
-		line[n - 1] = '\0';
-	stream->length -= n + 1;
+		line[--n] = '\0';
+	make_printable(line, n);
+	stream->length -= end + 1 - stream->bytes;
 	memmove(stream->bytes, end + 1, stream->length + 1);
 	return line;
 }

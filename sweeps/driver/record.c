@@ -151,13 +151,20 @@ int record_continue(struct record *record, const struct rows *rows, const char *
 	return record->rows ? 0 : -EINVAL;
 }
 
-int record_can_hold(const char *text)
+int record_is_plain(const char *text)
 {
-	json_t *string = json_string(text);
-	int can = string != NULL;
+	const unsigned char *at;
+	json_t *string;
+	int beyond = 0;
 
+	for (at = (const unsigned char *)text; *at; at++) {
+		if ((*at < ' ' && !strchr("\t\n\r", *at)) || *at == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0))
+			return 0;
+		beyond |= *at & 0x80;
+	}
+	string = beyond ? json_string(text) : NULL;
 	json_decref(string);
-	return can;
+	return !beyond || string;
 }
 
 #define SWEEP_BYTES (1 << 16) /* 19 keys with at most 32 values of 20 digits take 13 KB */

@@ -37,8 +37,11 @@ int record_resume(struct record *record, const char *dir, struct rows *rows,
 int record_continue(struct record *record, const struct rows *rows, const char *const *extra,
 		    struct problem *problem);
 
-/* Can run.json, which is UTF-8, hold this text? */
-int record_can_hold(const char *text);
+/*
+ * Is this text that run.json can hold (UTF-8) and a terminal can show: without control characters but for tab and line
+ * ends? What comes from a file or from the command line has to be.
+ */
+int record_is_plain(const char *text);
 
 /* The plan as run.json keeps it, and back. */
 json_t *record_plan(const struct plan *plan);

@@ -5,6 +5,7 @@
  */
 #include "row.h"
 
+#include "record.h"
 #include "util.h"
 
 #include <csv.h>
@@ -324,6 +325,8 @@ int row_is_column(const char *name)
 	return find_column(name) <= COL_VALID;
 }
 
+#define MOST_NAME 200 /* bytes of a column's name, which becomes part of the name of a picture */
+
 static void read_header(struct reader *reader)
 {
 	const struct csv_table *table = &reader->rows->table;
@@ -335,6 +338,9 @@ static void read_header(struct reader *reader)
 	rows->extra_names = xcalloc(table->columns, sizeof(char *));
 	for (i = 0; i < table->columns; i++) {
 		u32 column = find_column(table->header[i]);
+
+		if (!record_is_plain(table->header[i]) || strlen(table->header[i]) > MOST_NAME)
+			bad_row(reader, "no name of a column:", "?");
 
 		known += column <= COL_VALID;
 		if (column > COL_VALID) {
@@ -447,6 +453,8 @@ static void read_row(struct reader *reader, char *const *field, struct row *row,
 	ts_case_init(&row->c);
 	for (i = 0; i < reader->rows->table.columns; i++) {
 		reader->name = reader->rows->table.header[i];
+		if (!record_is_plain(field[i]))
+			bad_row(reader, "not UTF-8, or control characters:", "?");
 		if (reader->key[i] < TS_KEYS) {
 			read_key(reader, row, reader->key[i], field[i]);
 		} else if (reader->column[i] <= COL_VALID) {

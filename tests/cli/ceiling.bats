@@ -162,6 +162,23 @@ json() {
 	says "emulated-cpu" "an emulated CPU"
 }
 
+@test "controls at many counts" {
+	mkdir many
+	awk '!/,none,none,none,1,/ { print }
+		/,none,none,none,1,/ {
+			for (n = 1; n <= 60; n++) {
+				line = $0
+				sub(/,none,none,none,1,/, ",none,none,none," n ",", line)
+				print line
+			}
+		}' results/ceiling-module-1/rows.csv >many/rows.csv
+	run tlbscope ceiling many
+	[ "$status" -le 5 ]
+	says_not Sanitizer
+	run tlbscope plot many
+	says_not Sanitizer
+}
+
 @test "the plan on user: a break-even, or the reason why not" {
 	run -0 tlbscope run ceiling --on user --guest 4k --leaves 16 --iterations 20 --repeats 1 --out user
 	run tlbscope ceiling user

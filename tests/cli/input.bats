@@ -59,7 +59,7 @@ refused_by() {
 	run -2 tlbscope run ./latin1.plan --on tcg
 	says "latin1.plan:2: not UTF-8"
 	run -2 tlbscope run fracture --on tcg --out $'caf\351'
-	says "argument 5 is not UTF-8"
+	says "is not UTF-8"
 	[ ! -e $'caf\351' ]
 }
 
@@ -319,6 +319,9 @@ refused_rows() {
 	refused_rows '2s/,4k,/,8k,/' rows.csv:2 8k
 	refused_rows '2s/,50,/,0,/' rows.csv:2 '"0"'
 	refused_rows '4s/$/\x00/' rows.csv:4 NUL
+	refused_rows '3s/^r,/r\xff,/' rows.csv:3 run 'not UTF-8'
+	refused_rows '3s/^r,/r\x1b]0;x\x07,/' rows.csv:3 run 'control characters'
+	refused_rows '1s/valid/a\x1bb/' rows.csv:1 'no name of a column'
 }
 
 @test "rows.csv: no header, another header, none at all" {

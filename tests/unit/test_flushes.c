@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int read_text_as(const char *text, size_t size, struct flushes *flushes, struct problem *p)
@@ -102,6 +103,31 @@ static void perf_script(void **state)
 	flushes_free(&flushes);
 }
 
+/* Numbers that nothing can be: no rate is made of them, and sizes beyond every ceiling are one. */
+static void out_of_bounds(void **state)
+{
+	struct flushes flushes;
+	char *endless = malloc(100000);
+
+	(void)state;
+	read_good("CPU:1 [LOST 99999999999999999999 EVENTS]\nCPU:1 [LOST -5 EVENTS]\n"
+		  "sh-1 [000] d..1. 1.000000000: tlb_flush: pages:513 reason:local mm shootdown (3)\n"
+		  "sh-1 [000] d..1. 1.000000001: tlb_flush: pages:9223372036854775807 reason:local mm shootdown (3)\n",
+		  &flushes);
+	assert_int_equal(flushes.lost, 0);
+	assert_int_equal(flushes.sums, 1);
+	assert_int_equal(flushes.sum[0].count, 2);
+	assert_int_equal(flushes.sum[0].pages, 513);
+	assert_true(isnan(flushes.seconds)); /* a nanosecond */
+	flushes_free(&flushes);
+	refused("sh-1 [000] 1.5: tlb_flush: pages:1 reason:caf\xc3 (3)\n", "record:1:");
+	refused("sh-1 [000] 1.5: tlb_flush: pages:1 reason:y (64)\n", "record:1:");
+	memset(endless, ' ', 99999);
+	endless[99999] = '\0';
+	refused(endless, "record:1:");
+	free(endless);
+}
+
 /* Without a time in seconds there are counts, and no rate is invented. */
 static void without_time(void **state)
 {
@@ -151,6 +177,7 @@ int main(void)
 		cmocka_unit_test(tracefs),
 		cmocka_unit_test(perf_script),
 		cmocka_unit_test(without_time),
+		cmocka_unit_test(out_of_bounds),
 		cmocka_unit_test(what_is_none),
 	};
 
