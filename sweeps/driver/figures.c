@@ -13,10 +13,12 @@
 
 FILE *figure_data(const struct figures_from *from, const char *name, char **base, struct problem *p)
 {
-	char *path;
+	char *path, *at;
 	FILE *out;
 
 	*base = xasprintf("%s%s", from->prefix, name);
+	for (at = *base + strlen(from->prefix); *at; at++) /* names of events are anything */
+		*at = *at == '/' || *at <= ' ' ? '_' : *at;
 	path = xasprintf("%s.dat", *base);
 	out = fopen(path, "we");
 	if (!out)
@@ -25,12 +27,17 @@ FILE *figure_data(const struct figures_from *from, const char *name, char **base
 	return out;
 }
 
-/* A text as gnuplot's '...', in which a quote is doubled; caller frees. */
+/*
+ * A text as gnuplot's '...', in which a quote is doubled; caller frees. gnuplot takes a doubled quote at the start for the
+ * end of an empty text, so that a text beginning with one gets a blank before it (no path does: see settings()).
+ */
 static char *gnuplot_text(const char *text)
 {
-	char *out = xcalloc(1, 2 * strlen(text) + 3), *to = out;
+	char *out = xcalloc(1, 2 * strlen(text) + 4), *to = out;
 
 	*to++ = '\'';
+	if (*text == '\'')
+		*to++ = ' ';
 	for (; *text; text++) {
 		if (*text == '\'')
 			*to++ = '\'';
@@ -82,8 +89,43 @@ static pid_t start_gnuplot(const char *script, const char *set)
 	return pid;
 }
 
+/* Does the file end as a whole one of its kind does? (PNG: the chunk IEND; SVG: its element.) */
+static int is_whole(const char *path, const char *mark, size_t length)
+{
+	char end[16] = "";
+	FILE *file = fopen(path, "rbe");
+	int whole = file && !fseek(file, -(long)sizeof(end), SEEK_END) &&
+		    fread(end, 1, sizeof(end), file) == sizeof(end) && memmem(end, sizeof(end), mark, length);
+
+	if (file)
+		fclose(file);
+	return whole;
+}
+
+/* gnuplot says nothing when a disk is full. A cut picture is removed. */
+static int check_whole(const char *base, const char *kinds, struct problem *p)
+{
+	static const struct {
+		const char *kind, *mark;
+	} ends[] = { { "svg", "</svg>" }, { "png", "IEND" } };
+	int result = 0;
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(ends); i++) {
+		char *path = xasprintf("%s.%s", base, ends[i].kind);
+
+		if (strstr(kinds, ends[i].kind) && !is_whole(path, ends[i].mark, strlen(ends[i].mark))) {
+			unlink(path);
+			result = problem(p, EXIT_FAILED, "%s: gnuplot did not write it to its end; is the disk full?",
+					 path);
+		}
+		free(path);
+	}
+	return result;
+}
+
 /* Waits for one picture; 0 when it was drawn. */
-static int wait_for(struct figure *figure, struct problem *p)
+static int wait_for(struct figure *figure, const char *kinds, struct problem *p)
 {
 	pid_t pid = figure->drawing;
 	int status;
@@ -95,7 +137,7 @@ static int wait_for(struct figure *figure, struct problem *p)
 		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return problem(p, EXIT_FAILED, "gnuplot failed on %s.dat", strrchr(figure->base, '/') + 1);
-	return 0;
+	return check_whole(figure->base, kinds, p);
 }
 
 int figure_draw(const struct figures_from *from, struct figures *figures, char *base,
@@ -170,7 +212,7 @@ int figures_draw(const struct figures_from *from, struct figures *figures, struc
 			   figure_published(from, figures, p) ?: figure_reach(from, figures, p) ?:
 			   figure_ceiling(from, figures, p);
 	for (i = 0; i < figures->count; i++) /* the first problem is told */
-		result = wait_for(&figures->figure[i], result ? &ignored : p) ?: result;
+		result = wait_for(&figures->figure[i], from->kinds, result ? &ignored : p) ?: result;
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -221,18 +222,22 @@ static void draw(struct report_run *run, const char *dir, size_t n, const struct
 	if (figures_draw(&from, &run->figures, &p)) {
 		fprintf(stderr, "tlbscope: %s\n", p.text);
 		run->undrawn = xstrdup(p.text);
+		run->failed = p.exit_code == EXIT_FAILED;
 	}
 	free(prefix);
 }
 
-/* Opens DIR/NAME; 0 with *p. */
+/* A file is written under another name and takes its own when it is whole: an earlier one stays till then. */
+#define FRESH "%s/.%s.new"
+
+/* Opens what becomes DIR/NAME; 0 with *p. */
 static FILE *create(const char *dir, const char *name, struct problem *p)
 {
-	char *path = xasprintf("%s/%s", dir, name);
+	char *path = xasprintf(FRESH, dir, name);
 	FILE *out = fopen(path, "we");
 
 	if (!out)
-		problem(p, EXIT_INPUT, "%s: cannot write: %s; name another directory with --out", path,
+		problem(p, EXIT_INPUT, "%s/%s: cannot write: %s; name another directory with --out", dir, name,
 			strerror(errno));
 	free(path);
 	return out;
@@ -240,13 +245,19 @@ static FILE *create(const char *dir, const char *name, struct problem *p)
 
 static int finish(FILE *out, const char *dir, const char *name, struct problem *p)
 {
-	int failed = ferror(out);
+	char *fresh = xasprintf(FRESH, dir, name), *path = xasprintf("%s/%s", dir, name);
+	int failed = ferror(out), result = 0;
 
 	failed |= fclose(out);
-	if (failed)
-		return problem(p, EXIT_FAILED, "%s/%s: cannot write: %s", dir, name, strerror(errno));
-	printf("%s/%s\n", dir, name);
-	return 0;
+	if (failed || rename(fresh, path)) {
+		result = problem(p, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+		unlink(fresh);
+	} else {
+		printf("%s\n", path);
+	}
+	free(fresh);
+	free(path);
+	return result;
 }
 
 static int write_files(const char *dir, const struct report_run *runs, size_t n,
@@ -297,6 +308,10 @@ static int make_report(const struct report_request *request, struct report_run *
 	}
 	if (!result)
 		result = write_files(dir, runs, request->count, &published, &request->options, p);
+	for (i = 0; i < request->count && !result; i++)
+		if (runs[i].failed)
+			result = problem(p, EXIT_FAILED, "the page lacks the pictures of %s: %s", runs[i].label,
+					 runs[i].undrawn);
 	published_free(&published);
 	free(dir);
 	return result;

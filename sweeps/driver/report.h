@@ -19,6 +19,7 @@ struct report_run {
 	u64 phase; /* that the verdict is about; TS_PHASES when no flush was measured */
 	struct figures figures;
 	char *undrawn; /* why there are no pictures, or 0 */
+	int failed;    /* that was no lack of gnuplot, but something that went wrong */
 };
 
 struct report_options {

@@ -139,3 +139,21 @@ need_perf() {
 	says "--event"
 	refused run --on tcg --counters vpmu --event r0e08
 }
+
+@test "pictures of events with any name" {
+	mkdir -p odd
+	for name in 'a/b' "'it's" '$(touch HERE)' '`touch HERE`'; do
+		sed "1s|DTLB_LOAD_MISSES.WALK_COMPLETED|$name|" "$DATA/rows.csv" >odd/rows.csv
+		run -0 tlbscope plot odd
+	done
+	[ -s odd/event-a_b.svg ]
+	[ ! -e HERE ]
+}
+
+@test "a picture that gnuplot cannot write to its end is a failure" {
+	mkdir -p cut
+	cp "$DATA/rows.csv" cut/
+	run -1 bash -c 'ulimit -f 8; exec "$TLBSCOPE" plot cut'
+	says "did not write it to its end"
+	[ -z "$(find cut -name '*.svg' -size 0)" ]
+}
