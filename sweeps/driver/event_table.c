@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of an event in an iteration: less is what interrupts and the end of the loop add to a count. */
+#define EVENT_STEP 0.1
+
 /* ---- columns and values ---- */
 
 static int is_targets(const char *name)
@@ -50,20 +53,31 @@ int event_column(const struct rows *rows, size_t i)
 	return numbers > 0;
 }
 
-double event_value(const struct rows *rows, const struct outcome *outcome, const char *event)
+/* Median; *differ says whether the repeats do. */
+static double value_of(const struct rows *rows, const struct outcome *outcome, const char *event, int *differ)
 {
 	double *values, median = NAN;
 	size_t i, n = 0;
 
+	*differ = 0;
 	if (!outcome)
 		return NAN;
 	values = xcalloc(outcome->n, sizeof(double));
 	for (i = 0; i < outcome->n; i++)
 		n += is_number(row_extra(rows, outcome->row[i], event), &values[n]);
-	if (n)
+	if (n) {
+		*differ = repeats_differ(values, n, EVENT_STEP);
 		median = statistics_median(values, n);
+	}
 	free(values);
 	return median;
+}
+
+double event_value(const struct rows *rows, const struct outcome *outcome, const char *event)
+{
+	int differ;
+
+	return value_of(rows, outcome, event, &differ);
 }
 
 u64 event_phase(const struct rows *rows, const struct cells *cells, const char *event)
@@ -90,12 +104,12 @@ double event_f(const struct rows *rows, const struct cell *cell, const char *eve
 
 /* ---- the table ---- */
 
-static const char *count_text(char *text, size_t size, double value)
+static const char *count_text(char *text, size_t size, double value, int differ)
 {
 	if (isnan(value))
 		snprintf(text, size, "-");
 	else
-		snprintf(text, size, "%.3f", fabs(value) < 0.0005 ? 0 : value);
+		snprintf(text, size, "%.3f%s", fabs(value) < 0.0005 ? 0 : value, differ ? "~" : "");
 	return text;
 }
 
@@ -107,43 +121,48 @@ struct line {
 	const char *event;
 };
 
-static void print_line(FILE *out, const struct line *line, const char *kind,
+/* Returns whether repeats differ in it. */
+static int print_line(FILE *out, const struct line *line, const char *kind,
 		       const struct outcome *outcome, const char *f)
 {
 	const struct cell *access = cells_with_phase(line->cells, line->cell, TS_ACCESS);
 	const struct cell *op = cells_with_phase(line->cells, line->cell, TS_OP);
-	double both = event_value(line->rows, outcome, line->event);
-	double flush = event_value(line->rows, op ? cell_same_op(op, outcome) : NULL, line->event);
-	double touches = event_value(
-		line->rows, access && access->outcomes ? &access->outcome[0] : NULL, line->event);
+	int differ[3];
+	double both = value_of(line->rows, outcome, line->event, &differ[0]);
+	double flush = value_of(line->rows, op ? cell_same_op(op, outcome) : NULL, line->event, &differ[1]);
+	double touches = value_of(line->rows, access && access->outcomes ? &access->outcome[0] : NULL, line->event,
+				  &differ[2]);
 	char *by = text_op(outcome), host[32], text[4][32];
 
 	fprintf(out, "%-9s %-5s %-9s %-22s %10s",
 		row_host_text(host, sizeof(host), line->cell->key),
-		ts_page_names[line->cell->key->c.guest], kind, by, count_text(text[0], 32, both));
+		ts_page_names[line->cell->key->c.guest], kind, by, count_text(text[0], 32, both, differ[0]));
 	if (line->cell->key->c.phase == TS_BOTH)
-		fprintf(out, " %9s %9s %9s", count_text(text[1], 32, flush),
-			count_text(text[2], 32, touches),
-			count_text(text[3], 32, both - flush - touches));
+		fprintf(out, " %9s %9s %9s", count_text(text[1], 32, flush, differ[1]),
+			count_text(text[2], 32, touches, differ[2]),
+			count_text(text[3], 32, both - flush - touches, 0));
 	fprintf(out, "%s%s\n", *f ? "  " : "", f);
 	free(by);
+	return differ[0] || differ[1] || differ[2];
 }
 
-static void print_cell(FILE *out, const struct line *line)
+static int print_cell(FILE *out, const struct line *line)
 {
 	const struct cell *cell = line->cell;
 	double f = event_f(line->rows, cell, line->event);
 	char text[32] = "-";
+	int differ = 0;
 
 	if (!isnan(f))
 		snprintf(text, sizeof(text), "%.2f%s", fabs(f) < 0.005 ? 0 : f,
 			 strcmp(cell->valid, "ok") ? "!" : "");
 	if (cell->none)
-		print_line(out, line, "none", cell->none, "");
+		differ |= print_line(out, line, "none", cell->none, "");
 	if (cell->selective)
-		print_line(out, line, "selective", cell->selective, text);
+		differ |= print_line(out, line, "selective", cell->selective, text);
 	if (cell->full)
-		print_line(out, line, "full", cell->full, "");
+		differ |= print_line(out, line, "full", cell->full, "");
+	return differ;
 }
 
 static int has_value(const struct rows *rows, const struct cell *cell, const char *event)
@@ -154,10 +173,11 @@ static int has_value(const struct rows *rows, const struct cell *cell, const cha
 }
 
 /* Cells of one working set stand below its name. */
-static void print_event(FILE *out, const struct rows *rows, const struct cells *cells,
-			const char *event, u64 phase)
+static int print_event(FILE *out, const struct rows *rows, const struct cells *cells,
+		       const char *event, u64 phase)
 {
 	char *set = NULL, *next;
+	int differ = 0;
 	size_t i;
 
 	fprintf(out, "\n%s, in an iteration, medians\n", event);
@@ -175,23 +195,26 @@ static void print_event(FILE *out, const struct rows *rows, const struct cells *
 				fprintf(out, " %9s %9s %9s", "flush", "touches", "net");
 			fprintf(out, "  F\n");
 		}
-		print_cell(out, &line);
+		differ |= print_cell(out, &line);
 		free(set);
 		set = next;
 	}
 	free(set);
+	return differ;
 }
 
-void event_tables_print(FILE *out, const struct rows *rows, const struct cells *cells)
+int event_tables_print(FILE *out, const struct rows *rows, const struct cells *cells)
 {
 	size_t i;
 	u64 phase;
+	int differ = 0;
 
 	for (i = 0; i < rows->extras; i++) {
 		if (!event_column(rows, i))
 			continue;
 		phase = event_phase(rows, cells, rows->extra_names[i]);
 		if (phase != TS_PHASES)
-			print_event(out, rows, cells, rows->extra_names[i], phase);
+			differ |= print_event(out, rows, cells, rows->extra_names[i], phase);
 	}
+	return differ;
 }

@@ -30,8 +30,8 @@ double event_f(const struct rows *rows, const struct cell *cell, const char *eve
 /*
  * For each event the layout of the 2016 table: host page x guest page, without a flush, with the
  * selective and with the full one; the loop with both parts, each part alone, and net = both -
- * flush - touches.
+ * flush - touches. ~ marks a count whose repeats differ; returns whether there is one.
  */
-void event_tables_print(FILE *out, const struct rows *rows, const struct cells *cells);
+int event_tables_print(FILE *out, const struct rows *rows, const struct cells *cells);
 
 #endif

@@ -2,6 +2,7 @@
 /* Controls, fracture index and verdict. */
 #include "judge.h"
 
+#include "compare.h"
 #include "util.h"
 
 #include <math.h>
@@ -121,9 +122,43 @@ static void add_row(struct outcome *outcome, const struct row *row)
 
 /* ---- medians over repeats ---- */
 
-/* Median of one number over the rows that have it. */
+/*
+ * A median hides an outlier, which with two or three repeats is as much evidence as the others. Repeats of a quiet
+ * machine lie within a few per cent; 20 are no matter of physical pages or of an interrupt.
+ */
+#define REPEATS_APART 0.2
+
+int repeats_differ(double *values, size_t n, double step)
+{
+	double low = INFINITY, high = -INFINITY;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		low = fmin(low, values[i]);
+		high = fmax(high, values[i]);
+	}
+	return high - low > step && high - low > REPEATS_APART * fabs(statistics_median(values, n));
+}
+
+/* Refills are counts of a few dozen leaves and exact: any difference is one. */
+static int counts_differ(double *values, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if (values[i] != values[0])
+			return 1;
+	return 0;
+}
+
+static int cycles_differ(double *values, size_t n)
+{
+	return repeats_differ(values, n, COMPARE_TIMER_STEP);
+}
+
+/* Median of one number over the rows that have it; *differ is set when differ_by says so (0: nobody asks). */
 static double median_of(const struct outcome *outcome, int has(const struct row *row),
-			u64 get(const struct row *row), u8 *differ)
+			u64 get(const struct row *row), int differ_by(double *values, size_t n), u8 *differ)
 {
 	double *values = xcalloc(outcome->n, sizeof(double)), median = NAN;
 	size_t i, n = 0;
@@ -131,8 +166,8 @@ static double median_of(const struct outcome *outcome, int has(const struct row 
 	for (i = 0; i < outcome->n; i++)
 		if (has(outcome->row[i]))
 			values[n++] = get(outcome->row[i]);
-	for (i = 1; i < n && differ; i++)
-		*differ |= values[i] != values[0];
+	if (n && differ_by)
+		*differ |= differ_by(values, n);
 	if (n)
 		median = statistics_median(values, n);
 	free(values);
@@ -162,11 +197,13 @@ static void merge_reasons(char *into, size_t size, const char *list)
 
 static void sum_up(struct outcome *outcome)
 {
+	int refill = outcome->row[0]->c.phase == TS_REFILL; /* its cycles are shown nowhere */
+	u8 *differ = &outcome->repeats_differ;
 	size_t i;
 
-	outcome->refills = median_of(outcome, has_refills, get_refills, &outcome->repeats_differ);
-	outcome->mix_refills = median_of(outcome, has_mix, get_mix, &outcome->repeats_differ);
-	outcome->cycles = median_of(outcome, has_cycles, get_cycles, NULL);
+	outcome->refills = median_of(outcome, has_refills, get_refills, counts_differ, differ);
+	outcome->mix_refills = median_of(outcome, has_mix, get_mix, counts_differ, differ);
+	outcome->cycles = median_of(outcome, has_cycles, get_cycles, refill ? NULL : cycles_differ, differ);
 	strcpy(outcome->valid, "ok");
 	for (i = 0; i < outcome->n; i++)
 		if (!i || strcmp(outcome->row[i]->valid, outcome->row[i - 1]->valid))

@@ -16,7 +16,7 @@ struct outcome {
 	const struct row **row; /* in file order; row[0] stands for op, at, count and class */
 	size_t n;
 	double refills, mix_refills, cycles; /* medians over the repeats; NAN when not measured */
-	u8 repeats_differ; /* in refills or mix_refills */
+	u8 repeats_differ; /* refills: at all; cycles: beyond noise, see repeats_differ() */
 	char valid[160];   /* ok, or all reasons of its rows */
 };
 
@@ -43,6 +43,12 @@ void judge_row(struct row *row);
 
 /* Does the op, run on leaf 0, have to make a new frame visible? */
 int judge_twin_must_be_new(const struct ts_case *c);
+
+/*
+ * Do n >= 1 repeats lie further apart than noise: from the least to the most by more than 20 per cent of their
+ * median, and by more than a step of what measured them? Reorders them.
+ */
+int repeats_differ(double *values, size_t n, double step);
 
 /* Measure of a phase: refills or cycles of an outcome. */
 double outcome_value(const struct outcome *outcome);

@@ -59,7 +59,7 @@ static void print_all_published(FILE *out, const struct csv_table *misses)
 		fprintf(out, "%-7s %-5s %12.3f %12.3f  %.2f\n", published_text(misses, i, "host"),
 			published_text(misses, i, "guest"), selective / iterations, full / iterations,
 			selective / full);
-	}
+	}	fprintf(out, "A miss in a VM counted about twice: the walks of the guest's table and of the nested one.\n");
 }
 
 /* Columns that the longest working set of a phase takes. */
@@ -112,7 +112,7 @@ static void print_fracture(FILE *out, const struct cells *cells, u64 phase,
 	fprintf(out, "\n%-9s %-5s %-*s %7s %9s %7s  %s", "host", "guest", width, "working set", "none",
 		"selective", "full", "F   ");
 	if (published)
-		fprintf(out, "  %9s %9s %5s", "2016 sel.", "2016 full", "F");
+		fprintf(out, "  %9s %9s %5s", "2016 sel.", "2016 full", "its F");
 	fprintf(out, "   selective / full by\n");
 	for (i = 0; i < cells->count; i++)
 		if (cells->cell[i].key->c.phase == phase)
@@ -200,20 +200,36 @@ static void print_ops(FILE *out, const struct cells *cells, u64 phase)
 
 /* ---- the loops of 2016 ---- */
 
-static double value_in(const struct cell *cell, const struct outcome *like)
-{
-	const struct outcome *outcome = cell ? cell_same_op(cell, like) : NULL;
+/* Of our own loops a ~ tells that the repeats differ. */
+struct loop_cycles {
+	double value;
+	int differ;
+};
 
-	return outcome ? outcome->cycles : NAN;
+static struct loop_cycles cycles_of(const struct outcome *outcome)
+{
+	return outcome ? (struct loop_cycles){ outcome->cycles, outcome->repeats_differ } :
+			 (struct loop_cycles){ NAN, 0 };
 }
 
-static void print_loop_line(FILE *out, const char *name, double both, double op, double access)
+static struct loop_cycles published_cycles(double value)
 {
-	char text[4][32];
+	return (struct loop_cycles){ value, 0 };
+}
 
-	fprintf(out, "%-40s %10s %10s %10s %10s\n", name, text_number(text[0], 32, round(both)),
-		text_number(text[1], 32, round(op)), text_number(text[2], 32, round(access)),
-		text_number(text[3], 32, round(both - op - access)));
+static void print_loop_line(FILE *out, const char *name, struct loop_cycles both, struct loop_cycles op,
+			    struct loop_cycles access)
+{
+	const struct loop_cycles part[] = { both, op, access, { both.value - op.value - access.value, 0 } };
+	char text[32];
+	size_t i;
+
+	fprintf(out, "%-40s", name);
+	for (i = 0; i < TS_COUNT(part); i++) {
+		text_number(text, sizeof(text), round(part[i].value));
+		fprintf(out, " %*s%s", part[i].differ ? 9 : 10, text, part[i].differ ? "~" : "");
+	}
+	fprintf(out, "\n");
 }
 
 static void print_published_loops(FILE *out, const struct csv_table *cycles)
@@ -230,9 +246,9 @@ static void print_published_loops(FILE *out, const struct csv_table *cycles)
 					       published_number(cycles, i, "global") > 0 ? " global" : "",
 					       kinds[k]);
 
-			print_loop_line(out, name, published_number(cycles, i, both) / n,
-					published_number(cycles, i, op) / n,
-					published_number(cycles, i, "access") / n);
+			print_loop_line(out, name, published_cycles(published_number(cycles, i, both) / n),
+					published_cycles(published_number(cycles, i, op) / n),
+					published_cycles(published_number(cycles, i, "access") / n));
 			free(both);
 			free(op);
 			free(name);
@@ -259,11 +275,12 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 	fprintf(out, "\n%-40s %10s %10s %10s %10s\n", "cycles of an iteration", "both", "flush",
 		"touches", "net");
 	for (i = 0; i < cells->count; i++) {
-		const struct cell *cell = &cells->cell[i], *access;
+		const struct cell *cell = &cells->cell[i], *access, *op_alone;
 
 		if (cell->key->c.phase != TS_BOTH || cell_is_emulated(cell))
 			continue;
 		access = cells_with_phase(cells, cell, TS_ACCESS);
+		op_alone = cells_with_phase(cells, cell, TS_OP);
 		above = print_set(out, cell, above);
 		for (j = 0; j < cell->outcomes; j++) {
 			const struct outcome *o = &cell->outcome[j];
@@ -271,8 +288,9 @@ static void print_loops(FILE *out, const struct cells *cells, const struct publi
 			char *name = xasprintf("  %s/%s %s", row_host_text(host, sizeof(host), cell->key),
 					       ts_page_names[cell->key->c.guest], op);
 
-			print_loop_line(out, name, o->cycles, value_in(cells_with_phase(cells, cell, TS_OP), o),
-					access && access->outcomes ? access->outcome[0].cycles : NAN);
+			print_loop_line(out, name, cycles_of(o),
+					cycles_of(op_alone ? cell_same_op(op_alone, o) : NULL),
+					cycles_of(access && access->outcomes ? &access->outcome[0] : NULL));
 			free(op);
 			free(name);
 		}
@@ -309,46 +327,90 @@ static void print_reasons(FILE *out, const struct rows *rows)
 			     "rows.csv has them.\n", emulated);
 }
 
-/* What the system calls of target user stand for; the ops alone do not tell. */
+static int ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && !strcmp(text + length - tail, end);
+}
+
+#define FULL_PAGES 64 /* the kernel's standard ceiling is 33 */
+
+/* What the system calls of target user stand for, as far as the run has them; the ops alone do not tell. */
 static void print_user_note(FILE *out, const struct rows *rows)
 {
-	int verified = 0, user = 0;
+	int verified = 0, user = 0, many = 0, twin = 0;
 	size_t i;
+	char *note;
 
 	for (i = 0; i < rows->count; i++) {
 		const char *seen = row_extra(rows, &rows->row[i], "flush_seen");
+		const struct ts_op *op = &ts_ops[rows->row[i].c.op];
 
-		user |= !!(ts_ops[rows->row[i].c.op].needs & TS_SYSCALLS);
+		user |= !!(op->needs & TS_SYSCALLS);
+		many |= op->needs & TS_SYSCALLS && rows->row[i].c.count == FULL_PAGES;
+		twin |= ends_in(op->name, "-twin");
 		verified |= *seen && strcmp(seen, "unverified");
 	}
 	if (!user)
 		return;
+	note = xasprintf("%s%s%s",
+		many ? "x64: 64 pages, more than tlb_single_page_flush_ceiling (33 unless changed), so that the kernel "
+		       "flushes everything. " : "",
+		twin ? "-twin: the same call on pages that nobody touched, which flushes nothing (the control). " : "",
+		verified ? "What each call flushed was seen by the tracepoint tlb:tlb_flush (column flush_seen)." :
+			   "What each call flushed was not verified: the tracepoint tlb:tlb_flush could not be read; "
+			   "tlbscope doctor --target user says why (tracefs).");
 	fprintf(out, "\n");
-	print_wrapped(out, verified ?
-		"x64: 64 pages, more than tlb_single_page_flush_ceiling, so that the kernel flushes everything. "
-		"-twin: the same call on pages that nobody touched, which flushes nothing (the control). What "
-		"each call flushed was seen by the tracepoint tlb:tlb_flush (column flush_seen)." :
-		"x64: 64 pages, more than tlb_single_page_flush_ceiling (33 unless changed), so that the kernel "
-		"flushes everything. -twin: the same call on pages that nobody touched, which flushes nothing "
-		"(the control). What each call flushed was not verified: the tracepoint tlb:tlb_flush needs "
-		"root.");
+	print_wrapped(out, note);
+	free(note);
 }
 
-static void print_legend(FILE *out, const struct cells *cells)
+/* Where F is - for want of a part: which parts are in none of those cells, or not in all of them. */
+static void print_missing(FILE *out, const struct cells *cells)
+{
+	int none = 0, selective = 0, full = 0;
+	size_t i;
+	char *line;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i];
+
+		if (cell->key->c.phase > TS_RETOUCH || cell_is_emulated(cell))
+			continue;
+		none |= !cell->none;
+		selective |= !cell->selective;
+		full |= !cell->full;
+	}
+	if (!none && !selective && !full)
+		return;
+	line = xasprintf("F needs three flushes of the same cell. It is - where one is missing:%s%s%s%s%s.",
+			 none ? " op none, or the selective op's twin" : "", none && (selective || full) ? ";" : "",
+			 selective ? " a selective op with at=far, mapped or next-2m" : "",
+			 selective && full ? ";" : "", full ? " a full flush" : "");
+	print_wrapped(out, line);
+	free(line);
+}
+
+/* differ: the tables of events have a mark. */
+static void print_legend(FILE *out, const struct cells *cells, int differ)
 {
 	size_t i, j;
-	int differ = 0, invalid = 0, inferred = 0;
+	int invalid = 0, inferred = 0;
 	char *line;
 
 	for (i = 0; i < cells->count; i++) {
 		inferred |= !strcmp(cells->cell[i].key->host_how, "inferred");
 		for (j = 0; j < cells->cell[i].outcomes; j++) {
+			if (cell_is_emulated(&cells->cell[i]))
+				continue; /* not shown */
 			differ |= cells->cell[i].outcome[j].repeats_differ;
-			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok") && !cell_is_emulated(&cells->cell[i]);
+			invalid |= strcmp(cells->cell[i].outcome[j].valid, "ok");
 		}
 	}
 	line = xasprintf("F: 0, the selective flush dropped what it names and no more; 1, as much as a full "
-			 "flush.%s%s%s", differ ? " ~: repeats differ." : "",
+			 "flush.%s%s%s", differ ? " ~: repeats differ beyond noise (refills: at all; cycles and events: by more "
+				  "than 20 % of the median)." : "",
 			 invalid ? " !: not valid, see below." : "",
 			 inferred ? " Host page with ?: inferred from the timing of pieces of a 2M page." : "");
 	fprintf(out, "\n");
@@ -389,6 +451,7 @@ static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells 
 			 const struct published *published)
 {
 	u64 phase, shown = TS_PHASES;
+	int differ;
 
 	for (phase = 0; phase <= TS_RETOUCH; phase++) {
 		if (!cells_show_phase(cells, phase))
@@ -400,11 +463,12 @@ static u64 print_flushes(FILE *out, const struct rows *rows, const struct cells 
 	}
 	if (cells_show_phase(cells, TS_BOTH))
 		print_loops(out, cells, published);
-	event_tables_print(out, rows, cells);
+	differ = event_tables_print(out, rows, cells);
 	if (published)
 		print_all_published(out, &published->misses);
 	print_user_note(out, rows);
-	print_legend(out, cells);
+	print_legend(out, cells, differ);
+	print_missing(out, cells);
 	return shown;
 }
 
