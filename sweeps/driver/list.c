@@ -44,10 +44,11 @@ static int list_ops(struct problem *p)
 
 	(void)p;
 	printf("%-18s %-10s %-9s %s\n", "op", "class", "target", "has to drop");
-	for (i = 0; i < TS_OPS; i++)
-		printf("%-18s %-10s %-9s %s\n", ts_ops[i].name, ts_class_names[ts_ops[i].class],
-		       ts_ops[i].needs & TS_SYSCALLS ? "user" : ts_ops[i].needs & TS_RING0 ? "ring 0" : "all",
-		       ts_ops[i].drops);
+	for (i = 0; i < TS_OPS; i++) {
+		printf("%-18s %-10s %-9s ", ts_ops[i].name, ts_class_names[ts_ops[i].class],
+		       ts_ops[i].needs & TS_SYSCALLS ? "user" : ts_ops[i].needs & TS_RING0 ? "ring 0" : "all");
+		print_hanging(stdout, 40, ts_ops[i].drops);
+	}
 	return 0;
 }
 
@@ -90,11 +91,13 @@ static int list_probes(struct problem *p)
 	return 0;
 }
 
-/* A line below a CPU, broken at the width of the others. The text is freed. */
-static void print_below(char *text)
+#define SOURCE_COLUMN 41
+
+/* A line below a CPU, which the next lines of its source continue in their column. */
+static void print_below(const char *name, const char *value, enum cpu_status status, const char *source)
 {
-	print_wrapped(stdout, text);
-	free(text);
+	printf("    %-10s %-14s %-10s ", name, value, cpu_status_names[status]);
+	print_hanging(stdout, SOURCE_COLUMN, source);
 }
 
 /* "64, 4 ways", "16, full", "none" */
@@ -106,16 +109,17 @@ static void print_tlb(const char *name, const struct cpu_value *value)
 		snprintf(size, sizeof(size), "%u, %u ways", value->entries, value->ways);
 	else if (value->entries)
 		snprintf(size, sizeof(size), "%u, full", value->entries);
-	print_below(xasprintf("    %-10s %-14s %-10s %s", name, size, cpu_status_names[value->status],
-			      value->source));
+	print_below(name, size, value->status, value->source);
 }
 
 static void print_cpu(const struct cpu_file *file)
 {
+	char *names = xasprintf("%s%s%s", file->name, file->aliases ? ": " : "", file->aliases ?: "");
 	size_t i;
 
-	print_below(xasprintf("%-16s %s%s%s", file->id, file->name, file->aliases ? ": " : "",
-			      file->aliases ?: ""));
+	printf("%-16s ", file->id);
+	print_hanging(stdout, 17, names);
+	free(names);
 	printf("    %s, family %u, model", file->vendor, file->family);
 	for (i = 0; i < file->models; i++) {
 		printf("%s %u", i ? "," : "", file->model[i].first);
@@ -127,13 +131,13 @@ static void print_cpu(const struct cpu_file *file)
 		if (file->tlb[i].given)
 			print_tlb(cpu_tlb_names[i], &file->tlb[i]);
 	if (file->shared)
-		print_below(xasprintf("    %-10s %-14s %-10s %s", "l2-shared", file->shared,
-				      cpu_status_names[file->shared_value.status],
-				      file->shared_value.source));
+		print_below("l2-shared", file->shared, file->shared_value.status, file->shared_value.source);
 	if (file->events)
 		printf("    %zu events: tlbscope list events %s\n", file->events, file->id);
-	if (file->note)
-		print_below(xasprintf("    note: %s", file->note));
+	if (file->note) {
+		printf("    note: ");
+		print_hanging(stdout, 10, file->note);
+	}
 }
 
 static int list_cpus(struct problem *p)
@@ -162,10 +166,13 @@ static int list_cpus(struct problem *p)
 static void print_event(const struct cpu_file *file, size_t i)
 {
 	const struct cpu_event *event = &file->event[i], *before = i ? event - 1 : NULL;
-	char encoding[64];
+	char encoding[64], *heading;
 
-	if (!before || before->status != event->status || strcmp(before->source, event->source))
-		print_below(xasprintf("%s, %s:", cpu_status_names[event->status], event->source));
+	if (!before || before->status != event->status || strcmp(before->source, event->source)) {
+		heading = xasprintf("%s, %s:", cpu_status_names[event->status], event->source);
+		print_wrapped(stdout, heading);
+		free(heading);
+	}
 	printf("  %c%c %-48s %s\n", cpu_names_have(&file->standard, event->name) ? '*' : ' ',
 	       cpu_names_have(&file->walks, event->name) ? 'w' : ' ', event->name,
 	       encoding_print(event->config, encoding, sizeof(encoding)));

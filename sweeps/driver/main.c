@@ -22,7 +22,7 @@ static const struct {
 	{ "plot", command_plot, "draw the pictures of a run" },
 	{ "report", command_report, "write report.html and guidance.md of runs" },
 	{ "compare", command_compare, "what differs between two runs, beyond noise" },
-	{ "list", command_list, "plans, ops, axes, targets, probes, cpus" },
+	{ "list", command_list, "plans, ops, axes, targets, probes, cpus, events, cmdline" },
 	{ "import", command_import, "make a run of a guest's serial log" },
 };
 

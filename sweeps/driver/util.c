@@ -97,19 +97,23 @@ char *data_path(const char *name)
 
 #define COLUMNS 100
 
-void print_wrapped(FILE *out, const char *text)
+void print_hanging(FILE *out, int column, const char *text)
 {
-	size_t length;
+	int room = COLUMNS - column, cut;
 
-	while (strlen(text) > COLUMNS) {
-		for (length = COLUMNS; length && text[length] != ' ';)
-			length--;
-		if (!length)
-			break;
-		fprintf(out, "%.*s\n", (int)length, text);
-		text += length + 1;
+	while ((int)strlen(text) > room) {
+		for (cut = room; cut && text[cut] != ' ';)
+			cut--;
+		cut = cut ? cut : room;
+		fprintf(out, "%.*s\n%*s", cut, text, column, "");
+		text += cut + (text[cut] == ' ');
 	}
 	fprintf(out, "%s\n", text);
+}
+
+void print_wrapped(FILE *out, const char *text)
+{
+	print_hanging(out, 0, text);
 }
 
 double now_seconds(void)

@@ -24,7 +24,12 @@ void keep_performance_cores(cpu_set_t *set, const char *list);
 /* Path of a data file (plans, plots, guest image): DIR-OF-PROGRAM/../share/tlbscope/NAME. Caller frees. */
 char *data_path(const char *name);
 
-/* Prints a text and a line end, broken between words at 100 columns. */
+/*
+ * Prints a text and a line end, broken between words at 100 columns; the cursor stands at `column`, where the next
+ * lines begin, too. A word that is longer than a line is cut in two.
+ */
+void print_hanging(FILE *out, int column, const char *text);
+/* The same from the left edge. */
 void print_wrapped(FILE *out, const char *text);
 
 /* Monotonic seconds. */
