@@ -23,7 +23,8 @@ module-links:
 
 module: module-links
 	@[ -e "$(module_kdir)/Makefile" ] || { echo "no kernel headers in $(module_kdir);" \
-		"install linux-headers-$$(uname -r), or name others with KDIR=" >&2; exit 1; }
+		"of a distribution's kernel install linux-headers-$$(uname -r), of one built by hand name" \
+		"its build directory: KDIR=DIR" >&2; exit 1; }
 	$(MAKE) -C $(module_kdir) M=$(abspath $(MODULE_OUT)) modules
 
 # Warnings of level 1 and sparse over our files; nothing may be said. The core has no header that

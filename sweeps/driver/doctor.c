@@ -19,7 +19,6 @@
 #ifndef TS_QEMU
 #define TS_QEMU "qemu-system-x86_64"
 #endif
-#define WIDTH 100
 
 struct request {
 	const char *root, *record, *target;
@@ -61,8 +60,25 @@ static const char *runs_word(const struct verdict *v)
 }
 
 /*
+ * A plan that a target's reservation leaves unharmed (struct target_limit), or 0: evidence on hardware, if less of
+ * it. On an emulated CPU nothing is.
+ */
+static const char *unharmed_plan(const struct verdict *v, struct findings *findings)
+{
+	const struct target_limit *limit = target_limits;
+	const char *emulator = findings_get(findings, "bare-metal")->remedy_id;
+	size_t i;
+
+	for (i = 0; v->reserved && i < target_limit_count; i++, limit++)
+		if (limit->plan && !strcmp(limit->target, v->ops->name) &&
+		    !strcmp(limit->probe, v->reserved->id) && limit_holds(limit, findings))
+			return strcmp(emulator, "bare-metal.emulator") ? limit->plan : NULL;
+	return NULL;
+}
+
+/*
  * What to type for one target: a run when it can, else its remedy when that is one command. 0:
- * neither. A reservation is no obstacle for who asks for the target.
+ * neither. A reservation is no obstacle for who asks for the target, nor for a plan that it leaves unharmed.
  */
 static int command_for(const struct target_ops *ops, int asked_for, struct findings *findings,
 		       char *text, size_t size)
@@ -71,9 +87,10 @@ static int command_for(const struct target_ops *ops, int asked_for, struct findi
 	int worth = asked_for || (ops == targets[0] &&
 				  findings_get(findings, "bare-metal")->result != PROBE_PROBLEM);
 	struct verdict v = judge_target(ops, findings);
+	const char *plan = v.lacks || v.refused ? NULL : unharmed_plan(&v, findings);
 
-	if (!v.lacks && (!v.reserved || (asked_for && !v.refused)))
-		return snprintf(text, size, "tlbscope run --on %s", ops->name);
+	if (!v.lacks && (!v.reserved || plan || (asked_for && !v.refused)))
+		return snprintf(text, size, "tlbscope run %s%s--on %s", plan ?: "", plan ? " " : "", ops->name);
 	return worth && *v.why->command ? snprintf(text, size, "%s", v.why->command) : 0;
 }
 
@@ -120,25 +137,6 @@ static void print_word(const char *word, int width, int colour)
 		printf("%-*s", width, word);
 }
 
-/*
- * Prints text between a column and WIDTH, broken between words; the cursor stands at `column`. A
- * word that is longer than a line is cut in two.
- */
-static void print_from(int column, const char *text)
-{
-	int room = WIDTH - column, length = strlen(text), cut;
-
-	while (length > room) {
-		for (cut = room; cut && text[cut] != ' ';)
-			cut--;
-		cut = cut ? cut : room;
-		printf("%.*s\n%*s", cut, text, column, "");
-		text += cut + (text[cut] == ' ');
-		length = strlen(text);
-	}
-	printf("%s\n", text);
-}
-
 #define ID_COLUMN 10
 #define TEXT_COLUMN 26
 
@@ -150,13 +148,13 @@ static void print_check(const struct probe *probe, const struct finding *f)
 	printf("  ");
 	print_word(probe_result_names[f->result], ID_COLUMN - 2, colours[f->result]);
 	printf("%-*s", TEXT_COLUMN - ID_COLUMN, probe->id);
-	print_from(TEXT_COLUMN, line);
+	print_hanging(stdout, TEXT_COLUMN, line);
 	free(line);
 	if (f->result == PROBE_OK || !*f->remedy)
 		return;
 	line = xasprintf("-> %s [%s]", f->remedy, f->remedy_id);
 	printf("%*s", TEXT_COLUMN, "");
-	print_from(TEXT_COLUMN, line);
+	print_hanging(stdout, TEXT_COLUMN, line);
 	free(line);
 	if (*f->command) /* in one line, to be copied */
 		printf("%*s$ %s\n", ID_COLUMN, "", f->command);
@@ -193,7 +191,7 @@ static void print_limits(const struct target_ops *ops, struct findings *findings
 			continue;
 		line = xasprintf("%s [%s]", target_limits[i].text, target_limits[i].probe);
 		printf("%*sbut: ", ID_COLUMN, "");
-		print_from(ID_COLUMN + 5, line);
+		print_hanging(stdout, ID_COLUMN + 5, line);
 		free(line);
 	}
 }
@@ -210,13 +208,13 @@ static void print_target(const struct target_ops *ops, struct findings *findings
 		line = xasprintf("%s: %s: %s [%s]", *runs == 'n' ? "cannot run" : "cannot be told",
 				 v.lacks->id, v.why->seen, *v.why->remedy_id ? v.why->remedy_id :
 				 v.lacks->id);
-		print_from(ID_COLUMN, line);
+		print_hanging(stdout, ID_COLUMN, line);
 		free(line);
 		return;
 	}
 	line = xasprintf("%s; %s", v.refused ? "cannot be trusted" : v.reserved ?
 			 "runs when asked for" : "runs", ops->claims);
-	print_from(ID_COLUMN, line);
+	print_hanging(stdout, ID_COLUMN, line);
 	free(line);
 	print_limits(ops, findings);
 }

@@ -2,6 +2,7 @@
 /* The probe table, and how a probe is asked. */
 #include "probe.h"
 
+#include "probe_file.h"
 #include "probe_looks.h"
 #include "types.h"
 #include "util.h"
@@ -110,6 +111,16 @@ static const struct remedy *find_remedy(const char *id)
 	return NULL;
 }
 
+/* Root needs no sudo, and may not have it. */
+static void leave_out_sudo(char *command)
+{
+	static const char word[] = "sudo ";
+	char *at;
+
+	while ((at = strstr(command, word)))
+		memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
+}
+
 void finding_set(struct finding *f, enum probe_result result, const char *remedy,
 		 const char *format, ...)
 {
@@ -126,6 +137,8 @@ void finding_set(struct finding *f, enum probe_result result, const char *remedy
 	snprintf(f->remedy_id, sizeof(f->remedy_id), "%s", found->id);
 	snprintf(f->remedy, sizeof(f->remedy), "%s", found->text);
 	snprintf(f->command, sizeof(f->command), "%s", found->command ?: "");
+	if (probe_is_root())
+		leave_out_sudo(f->command);
 }
 
 /* Puts value where the first '@' stands, and so on; what has no room is cut. */

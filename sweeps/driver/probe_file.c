@@ -215,3 +215,17 @@ int probe_observe(const char *name, int (*take)(const void *context, char *text,
 	keep(path, text);
 	return 0;
 }
+
+static int take_root(const void *context, char *text, size_t size)
+{
+	(void)context;
+	snprintf(text, size, "%s", geteuid() ? "no" : "yes");
+	return 0;
+}
+
+int probe_is_root(void)
+{
+	char text[8];
+
+	return !probe_observe("root", take_root, NULL, text, sizeof(text)) && !strcmp(text, "yes");
+}

@@ -41,4 +41,7 @@ int probe_device(const char *path);
 int probe_observe(const char *name, int (*take)(const void *context, char *text, size_t size),
 		  const void *context, char *text, size_t size);
 
+/* Is the user root? Not when a tree does not say so. */
+int probe_is_root(void);
+
 #endif

@@ -13,20 +13,6 @@
 
 #define EVENT_SOURCES "/sys/bus/event_source/devices/"
 
-static int take_root(const void *context, char *text, size_t size)
-{
-	(void)context;
-	snprintf(text, size, "%s", geteuid() ? "no" : "yes");
-	return 0;
-}
-
-static int is_root(void)
-{
-	char text[8];
-
-	return !probe_observe("root", take_root, NULL, text, sizeof(text)) && !strcmp(text, "yes");
-}
-
 /* The kernel's PMU devices: cpu, or one for each kind of core. */
 LOOK(pmu)
 {
@@ -82,7 +68,7 @@ LOOK(paranoid)
 		finding_unreadable(f, path, result);
 	else if (level <= 1)
 		finding_set(f, PROBE_OK, NULL, "level %lld", level);
-	else if (is_root())
+	else if (probe_is_root())
 		finding_set(f, PROBE_OK, NULL, "level %lld, but root may", level);
 	else
 		finding_set(f, PROBE_PROBLEM, "perf-paranoid.lower", "level %lld: %s", level,
@@ -135,7 +121,7 @@ LOOK(tracefs)
 			    probe_exists("/sys/kernel") == 1 ? "tracefs.kernel" : "any.read",
 			    "no /sys/kernel/tracing");
 	else
-		finding_set(f, PROBE_MISSING, is_root() ? "tracefs.mount" : "tracefs.root",
+		finding_set(f, PROBE_MISSING, probe_is_root() ? "tracefs.mount" : "tracefs.root",
 			    "no tracepoint tlb_flush");
 }
 
@@ -148,7 +134,7 @@ LOOK(ceiling)
 	(void)options;
 	if (!result)
 		finding_set(f, PROBE_OK, NULL, "%lld pages", pages);
-	else if (result == -EACCES || (result == -ENOENT && !is_root()))
+	else if (result == -EACCES || (result == -ENOENT && !probe_is_root()))
 		finding_set(f, PROBE_UNKNOWN, "ceiling.root", "not for this user");
 	else if (result == -EPERM)
 		finding_set(f, PROBE_UNKNOWN, "ceiling.locked", "%s: %s", path, strerror(-result));

@@ -69,10 +69,11 @@ LOOK(pool_2m)
 		finding_set(f, PROBE_MISSING, "pool-2m.kernel", "this kernel has no such pool");
 	else if (result)
 		finding_unreadable(f, HUGEPAGES "2048kB", result);
+	else if (unused >= NEEDED_2M)
+		finding_set(f, PROBE_OK, NULL, "%lld pages, %lld free", all, unused);
 	else
-		finding_set(f, unused >= NEEDED_2M ? PROBE_OK : PROBE_MISSING,
-			    unused >= NEEDED_2M ? NULL : "pool-2m.reserve", "%lld pages, %lld free",
-			    all, unused);
+		finding_set(f, PROBE_MISSING, probe_is_root() ? "pool-2m.root" : "pool-2m.reserve",
+			    "%lld pages, %lld free", all, unused);
 }
 
 LOOK(pool_1g)

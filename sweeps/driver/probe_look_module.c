@@ -16,6 +16,12 @@
 #define EFI "/sys/firmware/efi"
 #define SECURE_BOOT EFI "/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
+static int is_release(const char *text)
+{
+	return *text && *text != '.' &&
+	       !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~")];
+}
+
 /* The kernel's release, which is part of a path. 0 or -errno. */
 static int kernel_release(char *text, size_t size)
 {
@@ -23,13 +29,7 @@ static int kernel_release(char *text, size_t size)
 
 	if (length < 0)
 		return length;
-	return length &&
-			       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01"
-					    "23456789"
-					    ".+-_~") == (size_t)length &&
-			       *text != '.'
-		       ? 0
-		       : -EDOM;
+	return is_release(text) ? 0 : -EDOM;
 }
 
 /* Are the headers of the running kernel there? 1, 0, -errno. */
@@ -44,21 +44,53 @@ static int headers_there(char *release, size_t size)
 	return probe_exists(path);
 }
 
+/* What stands behind a word in a file of bytes, up to the next blank or NUL; empty when it is not there. */
+static void find_behind(FILE *file, const char *word, char *text, size_t size)
+{
+	size_t at = 0, n = 0;
+	int c;
+
+	while (word[at] && (c = fgetc(file)) != EOF)
+		at = c == word[at] ? at + 1 : c == *word;
+	while (!word[at] && n < size - 1 && (c = fgetc(file)) != EOF && c && c != ' ')
+		text[n++] = c;
+	text[n] = '\0';
+}
+
+/* The release of the kernel that the module was built for (its vermagic); "yes" when it does not say. */
 static int take_built(const void *context, char *text, size_t size)
 {
 	char *path = data_path("../../module/tlbscope.ko");
+	FILE *file = fopen(path, "rbe");
 
 	(void)context;
-	snprintf(text, size, "%s", access(path, R_OK) ? "no" : "yes");
+	snprintf(text, size, "no");
+	if (file) {
+		find_behind(file, "vermagic=", text, size);
+		if (!*text)
+			snprintf(text, size, "yes");
+		fclose(file);
+	}
 	free(path);
 	return 0;
 }
 
-/* "yes", "no", or "unknown". */
-static void read_built(char *text, size_t size)
+enum built { BUILT_NO, BUILT_YES, BUILT_FOR_OTHER, BUILT_UNKNOWN };
+
+/* Is it there, and for the running kernel? Text: as take_built() has it. */
+static enum built read_built(char *text, size_t size)
 {
+	char release[64];
+
 	if (probe_observe("module-built", take_built, NULL, text, size))
-		snprintf(text, size, "unknown");
+		return BUILT_UNKNOWN;
+	if (!strcmp(text, "no"))
+		return BUILT_NO;
+	if (!strcmp(text, "yes"))
+		return BUILT_YES;
+	if (!is_release(text) || kernel_release(release, sizeof(release)))
+		return BUILT_UNKNOWN;
+	return strcmp(text, release) ? BUILT_FOR_OTHER : BUILT_YES;
 }
 
 /* Does the kernel want signatures? What it says about it, or 0. */
@@ -88,10 +120,9 @@ static int modules_allowed(void)
 
 static void not_loaded(struct finding *f)
 {
-	char release[64], built[8];
+	char release[64], built[64];
 	int allowed = modules_allowed();
 
-	read_built(built, sizeof(built));
 	if (allowed == -EPERM)
 		finding_set(f, PROBE_MISSING, "module.reboot", "no /dev/tlbscope");
 	else if (allowed == -ENOENT && probe_exists("/proc/sys/kernel/osrelease") == 1)
@@ -99,7 +130,7 @@ static void not_loaded(struct finding *f)
 	else if (wants_signature())
 		finding_set(f, PROBE_MISSING, "module.sign", "no /dev/tlbscope (%s)",
 			    wants_signature());
-	else if (!strcmp(built, "yes"))
+	else if (read_built(built, sizeof(built)) == BUILT_YES)
 		finding_set(f, PROBE_MISSING, "module.load", "no /dev/tlbscope");
 	else if (headers_there(release, sizeof(release)) == 0) {
 		finding_set(f, PROBE_MISSING, "module.headers", "no /dev/tlbscope");
@@ -129,16 +160,23 @@ LOOK(module)
 
 LOOK(module_built)
 {
-	char built[8];
+	char built[64];
 
 	(void)options;
-	read_built(built, sizeof(built));
-	if (!strcmp(built, "yes"))
+	switch (read_built(built, sizeof(built))) {
+	case BUILT_YES:
 		finding_set(f, PROBE_OK, NULL, "build/module/tlbscope.ko");
-	else if (!strcmp(built, "no"))
+		break;
+	case BUILT_NO:
 		finding_set(f, PROBE_MISSING, "module-built.make", "no build/module/tlbscope.ko");
-	else
+		break;
+	case BUILT_FOR_OTHER:
+		finding_set(f, PROBE_PROBLEM, "module-built.other",
+			    "build/module/tlbscope.ko is for kernel %s, which is not the running one", built);
+		break;
+	case BUILT_UNKNOWN:
 		finding_set(f, PROBE_UNKNOWN, "any.report", "not recorded");
+	}
 }
 
 /* A release that ends in a distribution's word has a package; others were built by hand. */

@@ -85,6 +85,9 @@ const struct remedy remedies[] = {
 	{ "pool-2m.reserve",
 	  "reserve some, or run as root: tlbscope then enlarges the pool and puts it back",
 	  "echo 160 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages" },
+	{ "pool-2m.root",
+	  "nothing has to be done: as root tlbscope enlarges the pool for a run and puts it back",
+	  0 },
 	{ "pool-2m.kernel", "use a kernel with CONFIG_HUGETLBFS; without, THP serves for 2M", 0 },
 	{ "pool-1g.reserve",
 	  "reserve them early, before memory is in pieces; at boot: hugepagesz=1G hugepages=4",
@@ -134,11 +137,13 @@ const struct remedy remedies[] = {
 	  "reboot: this kernel loads no module until then (kernel.modules_disabled)", 0 },
 	{ "module.kernel", "use a kernel with loadable modules (CONFIG_MODULES)", 0 },
 	{ "module-built.make", "compile it", "make module" },
+	{ "module-built.other",
+	  "compile it anew: a kernel loads modules of its own release only", "make module" },
 	{ "module-headers.install", "install the headers of the running kernel",
 	  "sudo apt-get install linux-headers-@" },
 	{ "module-headers.kernel",
-	  "no package has the headers of a kernel that was built by hand: give make module "
-	  "KERNEL_DIR, its build directory",
+	  "no package has the headers of a kernel that was built by hand: make module KDIR=DIR, "
+	  "with its build directory",
 	  0 },
 	{ "lockdown.sign",
 	  "sign the module with a key that the firmware knows (module-signing.rst; mokutil "

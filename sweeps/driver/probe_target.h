@@ -19,6 +19,7 @@ struct target_limit {
 	const char *target, *probe;
 	enum limit_weight weight;
 	const char *text;
+	const char *plan; /* one whose rows it leaves as good as they are, or 0 */
 };
 extern const struct target_limit target_limits[];
 extern const size_t target_limit_count;
