@@ -45,17 +45,21 @@ static void find_range(const struct outcome *outcome, double *low, double *high)
 	}
 }
 
-/* Text of a host page, "4k?" when it was not verified. */
+/* Text of a host page, "4k?" when it was not verified; of a mix both pages, and both numbers of leaves. */
 static void put_below(FILE *out, const struct cell *cell)
 {
 	const struct ts_case *c = &cell->key->c;
 	char host[32];
 
-	fprintf(out, "\"guest %s%s\\nhost %s\\n%llu %s\"", ts_page_names[c->guest],
+	fprintf(out, "\"guest %s%s%s%s\\nhost %s\\n", ts_page_names[c->guest], c->mix ? " + " : "",
+		c->mix ? ts_page_names[ts_mix_page(c->mix)] : "",
 		c->global ? " global" : c->pcid ? " pcid" : c->code ? " code" : "",
-		row_host_text(host, sizeof(host), cell->key),
-		c->touches == c->leaves ? c->leaves : c->touches,
-		c->touches == c->leaves ? "leaves" : "touches");
+		row_host_text(host, sizeof(host), cell->key));
+	if (c->mix)
+		fprintf(out, "%llu + %llu leaves\"", c->leaves, ts_mix_leaves(c->mix));
+	else
+		fprintf(out, "%llu %s\"", c->touches == c->leaves ? c->leaves : c->touches,
+			c->touches == c->leaves ? "leaves" : "touches");
 }
 
 /* F or why there is none, in two lines. */
@@ -78,19 +82,32 @@ static void put_f(FILE *out, const struct cell *cell)
 		fprintf(out, " \"F = %s\"\n", f);
 }
 
-/* One cell: what stands below it, three bars as shares of per with their range, their labels, F. */
+/* Leaves, of a mix both numbers as in the table ("25|8"), or cycles a touch. */
+static void put_label(FILE *out, const struct outcome *part, double per)
+{
+	if (part->row[0]->c.phase != TS_REFILL)
+		fprintf(out, " \"%.1f\"", outcome_value(part) / per);
+	else if (isnan(part->mix_refills))
+		fprintf(out, " \"%.0f\"", part->refills);
+	else
+		fprintf(out, " \"%.0f|%.0f\"", part->refills, part->mix_refills);
+}
+
+/*
+ * One cell: what stands below it, three bars as shares of per with their range, their labels, F. Of a mix the bars
+ * are the first set's, from which its F comes too.
+ */
 static void write_cell(FILE *out, const struct cell *cell, double per)
 {
 	const struct outcome *parts[] = { cell->none, cell->selective, cell->full };
-	int refill = cell->key->c.phase == TS_REFILL;
 	double low, high;
 	size_t i;
 
 	put_below(out, cell);
 	for (i = 0; i < 3; i++) {
 		find_range(parts[i], &low, &high);
-		fprintf(out, " %.4f %.4f %.4f \"%.*f\"", outcome_value(parts[i]) / per, low / per, high / per,
-			refill ? 0 : 1, outcome_value(parts[i]) / (refill ? 1 : per));
+		fprintf(out, " %.4f %.4f %.4f", outcome_value(parts[i]) / per, low / per, high / per);
+		put_label(out, parts[i], per);
 	}
 	put_f(out, cell);
 }
@@ -111,7 +128,7 @@ static char *cell_sentence(const struct cell *cell)
 
 static int is_drawn(const struct cell *cell, u64 phase)
 {
-	return cell->key->c.phase == phase && !cell->key->c.mix &&
+	return cell->key->c.phase == phase &&
 	       !row_has_reason(cell->key, "emulated-cpu") && cell->none && cell->selective && cell->full;
 }
 
@@ -128,7 +145,8 @@ static size_t write_cells(FILE *out, const struct cells *cells, u64 phase, size_
 
 		if (!is_drawn(cell, phase))
 			continue;
-		write_cell(out, cell, phase == TS_REFILL ? cell->key->c.leaves : cell->key->c.touches);
+		write_cell(out, cell, phase == TS_REFILL ? cell->key->c.leaves :
+						      cell->key->c.touches + ts_mix_leaves(cell->key->c.mix));
 		add_text(text, cell_sentence(cell));
 		n++;
 	}
@@ -243,6 +261,21 @@ static void write_heat(FILE *out, const struct cell *const *cell, size_t cells, 
 	}
 }
 
+/* A place has room for one number: mixes are in figure_fracture() and in the table. */
+static int has_heat(const struct cell *cell)
+{
+	return is_drawn(cell, TS_REFILL) && !cell->key->c.mix;
+}
+
+static size_t count_heat(const struct cells *cells)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < cells->count; i++)
+		n += has_heat(&cells->cell[i]);
+	return n;
+}
+
 int figure_heat(const struct figures_from *from, struct figures *figures, struct problem *p)
 {
 	const struct cell *cell[HEAT_COLUMNS];
@@ -252,7 +285,7 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 	FILE *out;
 
 	for (i = 0; i < from->cells->count && n < HEAT_COLUMNS; i++)
-		if (is_drawn(&from->cells->cell[i], TS_REFILL))
+		if (has_heat(&from->cells->cell[i]))
 			cell[n++] = &from->cells->cell[i];
 	if (!n) {
 		free(drawing.text);
@@ -268,7 +301,7 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 	fclose(out);
 	drawing.note = figure_samples(from->cells, TS_REFILL);
 	drawing.title = numbered_title("Every flush in every cell: leaves lost of those in the working set", 0, n,
-				       count_drawn(from->cells, TS_REFILL));
+				       count_heat(from->cells));
 	return figure_draw(from, figures, base, &drawing);
 }
 
@@ -283,7 +316,7 @@ static const struct cell *like_published(const struct cells *cells, const char *
 		const struct cell *cell = &cells->cell[i];
 		const struct ts_case *c = &cell->key->c;
 
-		if (is_drawn(cell, TS_REFILL) && !c->global && !c->pcid && !c->code &&
+		if (is_drawn(cell, TS_REFILL) && !c->mix && !c->global && !c->pcid && !c->code &&
 		    !strcmp(cell->key->host, host) && !strcmp(ts_page_names[c->guest], guest))
 			return cell;
 	}

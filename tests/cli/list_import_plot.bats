@@ -86,7 +86,7 @@ setup() {
 
 @test "help and version go to stdout" {
 	run -0 --separate-stderr tlbscope --help
-	says run table plot list import
+	says run table plot list import events cmdline
 	run -0 --separate-stderr tlbscope run --help
 	says --on --resume --leaves fracture
 	run -0 --separate-stderr tlbscope --version
@@ -213,6 +213,22 @@ setup() {
 		.outcomes[] | select(.op == "cr3") | .refills == 25 and .mix_refills == 8' table.json
 	# A run given twice is two runs.
 	tlbscope table --json run run | jq -e '.runs | length == 2'
+}
+
+# 25 pages of 4K and 8 of 2M: QEMU's TLB loses none to a flush of an unrelated page, and all of both to a full one.
+@test "plot: a run that has mixes alone, both sets in the labels" {
+	need_qemu
+	need gnuplot gnuplot-nox
+	tcg mixed --op none,invlpg,cr3 --at far --iterations 5 --out mixes >mixes.out
+	run -0 tlbscope plot mixes
+	says mixes/fracture-refill.svg
+	grep -Fqx '"guest 4k + 2m\nhost none\n25 + 8 leaves" 0.0000 0.0000 0.0000 "0|0" 0.0000 0.0000 0.0000 "0|0" 1.0000 1.0000 1.0000 "25|8" "F = 0.00"' \
+		mixes/fracture-refill.dat || { cat mixes/fracture-refill.dat; false; }
+	run -0 tlbscope table mixes
+	says_not "F needs three"
+	awk -F, 'NR == 1 || $8 != "none"' mixes/rows.csv >mixes/less.csv
+	run -0 tlbscope table mixes/less.csv
+	[[ ${output//$'\n'/ } == *"It is - where one is missing: op none, or the selective op's twin."* ]]
 }
 
 # Figures of the 2016 thread, a million iterations each: host 4k, guest 4k: 93172 misses after a
