@@ -2,6 +2,7 @@
 /* The machine, as /proc and /sys describe it. */
 #include "machine.h"
 
+#include "probe_cpu.h"
 #include "types.h"
 #include "util.h"
 
@@ -77,11 +78,14 @@ static void add_cpu(json_t *machine)
 	};
 	char *text = read_text("/proc/cpuinfo");
 	json_t *cpu = json_object();
+	struct cpu_identity now;
 	size_t i;
 
 	for (i = 0; text && i < TS_COUNT(fields); i++)
 		add_text(cpu, fields[i].name, cpuinfo(text, fields[i].key));
 	free(text);
+	if (!probe_cpu(&now) && *now.brand) /* a VM that was moved since its boot has an old name in /proc */
+		json_object_set_new(cpu, "model_name", json_string(now.brand));
 	json_object_set_new(cpu, "hypervisor", json_boolean(machine_is_guest()));
 	json_object_set_new(cpu, "online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	if (machine_is_guest())
