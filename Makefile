@@ -258,7 +258,7 @@ $(share)/plots/%: plots/% build/stamp/data
 # share/tlbscope/manifest lists what was installed, below the prefix. A new version removes what
 # only the old one had, and uninstall works from another tree than the one that installed.
 root = $(call quoted,$(DESTDIR)$(prefix))
-installed := bin/tlbscope $(guest_data:build/%=%) $(data:build/%=%) $(manual:%=share/man/man1/tlbscope.1)
+installed = bin/tlbscope $(patsubst build/%,%,$(wildcard build/bin/tlbscope-check)) $(guest_data:build/%=%) $(data:build/%=%) $(manual:%=share/man/man1/tlbscope.1)
 
 define remove_installed
 	while IFS= read -r file; do rm -f "$$file" || exit 1; done <share/tlbscope/manifest && \
