@@ -198,3 +198,8 @@ need_check() {
 	run -2 "$check" surplus
 	run -0 "$check" --help
 }
+
+@test "run.json and the rows give the CPU one name" {
+	need jq jq
+	[ "$(jq -r .machine.cpu.model_name small/run.json)" = "$(awk -F, 'NR == 2 { print $4 }' small/rows.csv)" ]
+}
