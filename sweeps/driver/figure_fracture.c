@@ -307,22 +307,6 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 
 /* ---- 2016 ---- */
 
-/* Our cell of the host and guest page of a published line, plain pages, or 0. */
-static const struct cell *like_published(const struct cells *cells, const char *host, const char *guest)
-{
-	size_t i;
-
-	for (i = 0; i < cells->count; i++) {
-		const struct cell *cell = &cells->cell[i];
-		const struct ts_case *c = &cell->key->c;
-
-		if (is_drawn(cell, TS_REFILL) && !c->mix && !c->global && !c->pcid && !c->code &&
-		    !strcmp(cell->key->host, host) && !strcmp(ts_page_names[c->guest], guest))
-			return cell;
-	}
-	return NULL;
-}
-
 /* One line of 2016 with ours beside it; NaN where we have none. Returns whether we have. */
 static int write_beside(FILE *out, const struct csv_table *misses, size_t line, const struct cells *cells,
 			char **text)
@@ -331,11 +315,11 @@ static int write_beside(FILE *out, const struct csv_table *misses, size_t line, 
 	double iterations = published_number(misses, line, "iterations");
 	double selective = published_number(misses, line, "selective") / iterations;
 	double full = published_number(misses, line, "full") / iterations;
-	const struct cell *cell = like_published(cells, host, guest);
+	const struct cell *cell = published_like(misses, line, cells);
 	char ours[32] = "-";
 
 	if (cell)
-		snprintf(ours, sizeof(ours), "%llu leaves", cell->key->c.leaves);
+		snprintf(ours, sizeof(ours), "%llu x %s", cell->key->c.leaves, guest);
 	fprintf(out, "\"guest %s\\nhost %s\\nhere: %s\" %.4f %.4f", guest, host, ours, selective, full);
 	add_text(text, xasprintf("Guest %s on host %s, 2016: one flush %.3f, full flush %.1f misses.", guest, host,
 				 selective, full));
@@ -364,7 +348,7 @@ int figure_published(const struct figures_from *from, struct figures *figures, s
 		fclose(out);
 	if (out && ours) {
 		drawing.note = xasprintf("2016: dTLB misses over %.0f lines, mean of %.0f iterations; here: leaves "
-					 "refilled, medians", published_number(misses, 0, "touches"),
+					 "refilled over as many, medians", published_number(misses, 0, "touches"),
 					 published_number(misses, 0, "iterations"));
 		drawing.title = xstrdup("The table of 2016 beside this run, in one iteration");
 		return figure_draw(from, figures, base, &drawing);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int read_one(const char *name, struct csv_table *table, struct problem *p)
 {
@@ -48,4 +49,22 @@ double published_number(const struct csv_table *table, size_t line, const char *
 	double number = strtod(text, &end);
 
 	return end == text || *end ? NAN : number;
+}
+
+const struct cell *published_like(const struct csv_table *misses, size_t line, const struct cells *cells)
+{
+	const char *host = published_text(misses, line, "host"), *guest = published_text(misses, line, "guest");
+	size_t i;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i];
+		const struct ts_case *c = &cell->key->c;
+
+		if (c->phase == TS_REFILL && cell->none && cell->selective && cell->full && !c->mix && !c->global &&
+		    !c->pcid && !c->code && !strcmp(cell->key->host, host) &&
+		    !strcmp(ts_page_names[c->guest], guest) &&
+		    c->touches == published_number(misses, line, "touches"))
+			return cell;
+	}
+	return NULL;
 }

@@ -60,6 +60,9 @@ void reach_free(struct reach *reach);
 /* The point of a curve (which may be 0) at so many lines, or 0. */
 const struct reach_sample *reach_at(const struct reach_curve *curve, double lines);
 
+/* What stands behind its cycles: ! not valid, ~ the repeats differ by more than REACH_STEP, else a blank. */
+char reach_mark(const struct reach_sample *sample);
+
 /* Is the cell part of a curve? */
 int reach_owns(const struct reach *reach, const struct cell *cell);
 /* The cells that are part of none; they stay those of `cells`, only the list is the caller's to free. */

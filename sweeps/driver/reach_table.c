@@ -13,11 +13,9 @@
 
 /* ---- table ---- */
 
-static char mark_of(const struct reach_sample *sample, int own)
+char reach_mark(const struct reach_sample *sample)
 {
-	if (own && strcmp(sample->valid, "ok"))
-		return '!';
-	return sample->spread >= REACH_STEP ? '~' : ' ';
+	return strcmp(sample->valid, "ok") ? '!' : sample->spread >= REACH_STEP ? '~' : ' ';
 }
 
 /* A rounded zero has no sign. */
@@ -38,7 +36,7 @@ static void print_sample(FILE *out, const struct reach_curve *curve, double line
 	}
 	if (!isnan(sample->net))
 		snprintf(net, sizeof(net), "(%.1f)", clean(sample->net));
-	fprintf(out, "%*.1f%c", curve->packed ? 9 : 7, sample->cycles, mark_of(sample, 1));
+	fprintf(out, "%*.1f%c", curve->packed ? 9 : 7, sample->cycles, reach_mark(sample));
 	if (!curve->packed)
 		fprintf(out, "%9s", net);
 }
@@ -159,8 +157,8 @@ static void print_legend(FILE *out, const struct reach_set *set)
 			const struct reach_sample *sample = &set->curve[i].sample[j];
 
 			declined |= isnan(sample->cycles);
-			invalid |= !isnan(sample->cycles) && mark_of(sample, 1) == '!';
-			differ |= mark_of(sample, 0) == '~';
+			invalid |= !isnan(sample->cycles) && reach_mark(sample) == '!';
+			differ |= reach_mark(sample) == '~';
 		}
 	}
 	if (compared)

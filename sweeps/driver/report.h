@@ -37,7 +37,7 @@ const char *report_column(const char *name);
 /* "rows 3, 7, 11" of outcomes: sequence numbers, for who wants to look them up. The caller frees. */
 char *report_rows(const struct outcome *const *outcome, size_t n);
 
-/* ---- report_page.c, report_tables.c, report_side.c ---- */
+/* ---- report_page.c, report_tables.c, report_side.c, report_plan.c ---- */
 
 void report_page(FILE *out, const struct report_run *runs, size_t n, const char *style,
 		 const struct published *published, const struct report_options *options);
@@ -48,6 +48,8 @@ void report_published_table(FILE *out, const struct report_run *run, const struc
 void report_loops_table(FILE *out, const struct report_run *run, const struct published *published);
 void report_reach_tables(FILE *out, const struct report_run *run);
 void report_invalid_table(FILE *out, const struct report_run *run);
+/* Which sections of the plan became rows, with the values that are in rows. */
+void report_plan(FILE *out, const struct report_run *run);
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);
 
 /* ---- guidance.c ---- */

@@ -238,26 +238,6 @@ static void put_guidance(FILE *out, const struct report_run *runs, size_t n, con
 	guidance_free(list, machines);
 }
 
-/* The plan as a file, from run.json: when the command alone does not tell it. */
-static void put_plan(FILE *out, const struct report_run *run)
-{
-	json_t *sections = json_object_get(json_object_get(run->json, "plan"), "sections"), *section;
-	size_t i;
-
-	if (!json_array_size(sections))
-		return;
-	fputs("<p>The sections of the plan, as they were carried out (all values of each axis):</p>\n<pre>", out);
-	json_array_foreach(sections, i, section) {
-		const char *on = json_string_value(json_object_get(section, "on"));
-
-		if (on && run->rows.count && !strstr(on, run->rows.row[0].target))
-			continue;
-		html_put(out, "[%s] %s\n", json_string_value(json_object_get(section, "name")) ?: "",
-			 json_string_value(json_object_get(section, "sweep")) ?: "");
-	}
-	fputs("</pre>\n", out);
-}
-
 static void put_reproduce(FILE *out, const struct report_run *run)
 {
 	char *command = environment_text(run->json, "command"), *plan = environment_text(run->json, "plan.name");
@@ -276,7 +256,7 @@ static void put_reproduce(FILE *out, const struct report_run *run)
 		 run->dir[0] == '/' ? run->label : run->dir);
 	if (hand)
 		html_put(out, "<p>Without this program, typing the protocol:</p>\n<pre>%s</pre>\n", hand);
-	put_plan(out, run);
+	report_plan(out, run);
 	free(command);
 	free(plan);
 	free(target);

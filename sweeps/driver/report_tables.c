@@ -195,21 +195,6 @@ void report_control_table(FILE *out, const struct report_run *run, u64 phase)
 
 /* ---- 2016 ---- */
 
-static const struct cell *like_line(const struct report_run *run, const char *host, const char *guest)
-{
-	size_t i;
-
-	for (i = 0; i < run->rest.count; i++) {
-		const struct cell *cell = &run->rest.cell[i];
-		const struct ts_case *c = &cell->key->c;
-
-		if (c->phase == TS_REFILL && cell->selective && cell->full && !c->mix && !c->global && !c->pcid &&
-		    !c->code && !strcmp(cell->key->host, host) && !strcmp(ts_page_names[c->guest], guest))
-			return cell;
-	}
-	return NULL;
-}
-
 void report_published_table(FILE *out, const struct report_run *run, const struct published *published)
 {
 	static const char *const head[] = { "host page", "guest page", "2016: one page", "2016: everything",
@@ -218,13 +203,14 @@ void report_published_table(FILE *out, const struct report_run *run, const struc
 	const struct csv_table *misses = &published->misses;
 	size_t i;
 
-	put_head(out, "In one iteration. 2016: dTLB misses, 50 lines; here: leaves refilled", head);
+	put_head(out, "In one iteration. 2016: dTLB misses over 50 lines; here: leaves refilled, of sets of as many lines",
+		 head);
 	for (i = 0; i < misses->lines; i++) {
 		const char *host = published_text(misses, i, "host"), *guest = published_text(misses, i, "guest");
 		double iterations = published_number(misses, i, "iterations");
 		double selective = published_number(misses, i, "selective");
 		double full = published_number(misses, i, "full");
-		const struct cell *cell = like_line(run, host, guest);
+		const struct cell *cell = published_like(misses, i, &run->rest);
 		char text[3][32], f[64] = "", *set = cell ? text_set(&cell->key->c) : xstrdup("not measured");
 
 		snprintf(text[0], sizeof(text[0]), "%.3f", selective / iterations);
@@ -243,7 +229,8 @@ void report_published_table(FILE *out, const struct report_run *run, const struc
 		free(set);
 	}
 	put_end(out);
-	html_put(out, "<p class=\"note\">Source: %s. A miss in a VM counted about twice there: the walks of the guest's "
+	html_put(out, "<p class=\"note\">Another number of lines is another question: what was measured here over "
+		      "other sets is in the tables above, not beside 2016. Source: %s. A miss in a VM counted about twice there: the walks of the guest's "
 		      "and of the host's page table.</p>\n", published_text(misses, 0, "source"));
 }
 
@@ -356,13 +343,26 @@ static double next_lines(const struct reach_set *set, double lines)
 	return next;
 }
 
+/* Cycles with their mark, and what is left over the packed curve. */
+static void put_sample(FILE *out, const struct reach_sample *sample, int packed)
+{
+	char mark[2] = { reach_mark(sample) };
+
+	if (*mark == ' ')
+		*mark = '\0';
+	fprintf(out, "<td class=\"n\">%.1f%s", sample->cycles, mark);
+	if (!packed && !isnan(sample->net))
+		fprintf(out, " (%.1f)", fabs(sample->net) < 0.05 ? 0 : sample->net);
+	fputs("</td>", out);
+}
+
 static void put_curves(FILE *out, const struct reach_set *set)
 {
 	double lines;
 	size_t i;
 
 	fputs("<div class=\"wide\"><table>\n<caption><span>TSC cycles a line, medians; in brackets without the packed "
-	      "curve</span></caption>\n<thead><tr><th scope=\"col\">lines</th>", out);
+	      "curve; ~ the repeats differ by more than a cycle a line, ! not valid</span></caption>\n<thead><tr><th scope=\"col\">lines</th>", out);
 	for (i = 0; i < set->curves; i++)
 		html_put(out, "<th scope=\"col\">%s</th>", set->curve[i].name);
 	fputs("</tr></thead>\n<tbody>\n", out);
@@ -373,13 +373,8 @@ static void put_curves(FILE *out, const struct reach_set *set)
 
 			if (!sample || isnan(sample->cycles))
 				fprintf(out, "<td class=\"n\">%s</td>", sample ? "declined" : "");
-			else if (set->curve[i].packed || isnan(sample->net))
-				fprintf(out, "<td class=\"n\">%.1f%s</td>", sample->cycles,
-					strcmp(sample->valid, "ok") ? "!" : "");
 			else
-				fprintf(out, "<td class=\"n\">%.1f%s (%.1f)</td>", sample->cycles,
-					strcmp(sample->valid, "ok") ? "!" : "",
-					fabs(sample->net) < 0.05 ? 0 : sample->net);
+				put_sample(out, sample, set->curve[i].packed);
 		}
 		fputs("</tr>\n", out);
 	}
