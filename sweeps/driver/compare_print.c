@@ -3,6 +3,7 @@
 #include "cell_text.h"
 #include "command.h"
 #include "compare.h"
+#include "reach.h"
 #include "util.h"
 
 #include <math.h>
@@ -35,10 +36,10 @@ static u64 verdict_phase(const struct cells *cells)
 	return TS_PHASES;
 }
 
-static void print_verdicts(FILE *out, const struct comparison *comparison)
+/* Of cells that are no part of a reach curve: those flush nothing. */
+static void print_verdicts(FILE *out, const struct cells *a, const struct cells *b)
 {
 	static const char *const hosts[] = { "4k", "2m", "1g", "none", "unknown" };
-	const struct cells *a = &comparison->run[0].cells, *b = &comparison->run[1].cells;
 	u64 phase = verdict_phase(a);
 	const char *why;
 	size_t i;
@@ -55,9 +56,107 @@ static void print_verdicts(FILE *out, const struct comparison *comparison)
 	}
 }
 
+/* ---- cliffs of reach ---- */
+
+/* "48 to 64, 1536 to 2048", "none", or "not told"; the caller frees. */
+static char *cliffs_text(const struct reach_curve *curve)
+{
+	struct cliff cliff[REACH_CLIFFS];
+	size_t i, n = reach_cliffs(curve, cliff);
+	char *text = xstrdup(""), *next;
+
+	for (i = 0; i < n; i++) {
+		next = xasprintf("%s%s%g to %g%s", text, *text ? ", " : "", cliff[i].from, cliff[i].to,
+				 cliff[i].certainty == CLIFF_DOUBTFUL ? " (doubtful)" : "");
+		free(text);
+		text = next;
+	}
+	if (n)
+		return text;
+	free(text);
+	return isnan(reach_searched(curve)) ? xstrdup("not told") :
+					      xasprintf("none up to %g", reach_searched(curve));
+}
+
+/* The curve of the same name on the same host page, or 0. */
+static const struct reach_curve *same_curve(const struct reach *reach, const char *host, const char *name)
+{
+	size_t i, j;
+
+	for (i = 0; i < reach->count; i++)
+		for (j = 0; j < reach->set[i].curves && !strcmp(reach->set[i].key->host, host); j++)
+			if (!strcmp(reach->set[i].curve[j].name, name))
+				return &reach->set[i].curve[j];
+	return NULL;
+}
+
+/* As each run's own repeats have them, not decided together: a cliff is a place, no number with an interval. */
+static void print_cliffs(FILE *out, const struct reach *a, const struct reach *b)
+{
+	size_t i, j;
+
+	for (i = 0; i < a->count; i++)
+		for (j = 0; j < a->set[i].curves && !a->set[i].emulated; j++) {
+			const struct reach_curve *one = &a->set[i].curve[j];
+			const struct reach_curve *other = same_curve(b, a->set[i].key->host, one->name);
+			char *texts[2];
+
+			if (one->packed || !other)
+				continue;
+			texts[0] = cliffs_text(one);
+			texts[1] = cliffs_text(other);
+			fprintf(out, "cliffs, %s on host page %s, lines: %s%s%s\n", one->name, a->set[i].key->host,
+				texts[0], strcmp(texts[0], texts[1]) ? " -> " : " in both",
+				strcmp(texts[0], texts[1]) ? texts[1] : "");
+			free(texts[0]);
+			free(texts[1]);
+		}
+}
+
+/* What the runs answer, each on its own. */
+static void print_answers(FILE *out, const struct comparison *comparison)
+{
+	struct reach reach[2];
+	struct cells rest[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		reach_build(&comparison->run[i].cells, &reach[i]);
+		rest[i] = reach_rest(&comparison->run[i].cells, &reach[i]);
+	}
+	print_verdicts(out, &rest[0], &rest[1]);
+	print_cliffs(out, &reach[0], &reach[1]);
+	for (i = 0; i < 2; i++) {
+		free(rest[i].cell);
+		reach_free(&reach[i]);
+	}
+}
+
 /* ---- around the runs ---- */
 
-static void print_environment(FILE *out, const struct comparison *comparison)
+/* The names of the facts that matter and that only one run recorded; the caller frees. */
+static char *recorded_once(const json_t *has, const json_t *lacks)
+{
+	const struct environment_fact *fact;
+	char *text = xstrdup(""), *next;
+	size_t i;
+
+	for (i = 0; (fact = environment_fact(i)); i++) {
+		char *one = environment_text(has, fact->path), *other = environment_text(lacks, fact->path);
+
+		if (fact->matters && one && !other) {
+			next = xasprintf("%s%s%s", text, *text ? ", " : "", fact->label);
+			free(text);
+			text = next;
+		}
+		free(one);
+		free(other);
+	}
+	return text;
+}
+
+/* Returns how many facts both recorded, and in another way. */
+static size_t print_differing(FILE *out, const struct comparison *comparison)
 {
 	const struct environment_fact *fact;
 	size_t i, n = 0;
@@ -66,20 +165,37 @@ static void print_environment(FILE *out, const struct comparison *comparison)
 		char *a = environment_text(comparison->run[0].json, fact->path);
 		char *b = environment_text(comparison->run[1].json, fact->path);
 
-		if (fact->matters && strcmp(a ?: "", b ?: "")) {
-			if (!n++)
-				fprintf(out, "\naround them, A -> B:\n");
-			fprintf(out, "  %s: %s -> %s (%s)\n", fact->label, a ?: "not recorded", b ?: "not recorded",
+		if (fact->matters && a && b && strcmp(a, b))
+			fprintf(out, "%s  %s: %s -> %s (%s)\n", n++ ? "" : "\naround them, A -> B:\n", fact->label, a, b,
 				fact->matters);
-		}
 		free(a);
 		free(b);
 	}
-	if (!n && comparison->run[0].json && comparison->run[1].json)
-		fprintf(out, "\naround them nothing differs that matters\n");
-	else if (!comparison->run[0].json || !comparison->run[1].json)
-		fprintf(out, "\nno run.json of %s: what was around it is not known\n",
-			comparison->run[0].json ? "B" : comparison->run[1].json ? "A" : "both");
+	return n;
+}
+
+static void print_environment(FILE *out, const struct comparison *comparison)
+{
+	const json_t *a = comparison->run[0].json, *b = comparison->run[1].json;
+	char *only[2];
+	size_t n;
+
+	if (!a || !b) {
+		fprintf(out, "\nno run.json of %s: what was around it is not known\n", a ? "B" : b ? "A" : "both");
+		return;
+	}
+	n = print_differing(out, comparison);
+	only[0] = recorded_once(a, b);
+	only[1] = recorded_once(b, a);
+	if (!n)
+		fprintf(out, "\naround them nothing differs that %s\n",
+			*only[0] || *only[1] ? "matters and was recorded of both" : "matters");
+	if (*only[0])
+		fprintf(out, "  recorded of A only, so not compared: %s\n", only[0]);
+	if (*only[1])
+		fprintf(out, "  recorded of B only, so not compared: %s\n", only[1]);
+	free(only[0]);
+	free(only[1]);
 }
 
 /* ---- cases ---- */
@@ -161,7 +277,7 @@ void compare_print(FILE *out, const struct comparison *comparison)
 			comparison->run[i].rows.count);
 	print_environment(out, comparison);
 	fprintf(out, "\n");
-	print_verdicts(out, comparison);
+	print_answers(out, comparison);
 	fprintf(out, "%zu of %zu numbers changed beyond noise%s\n", comparison->changed, comparison->told,
 		comparison->changed ? ", A -> B, difference with its interval:" : "");
 	for (i = 0; i < comparison->count; i++)

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 static const struct environment_fact facts[] = {
-	{ "machine.cpu.model_name", "CPU", "another CPU has another TLB" },
+	{ "machine.cpu.model_name", "CPU, as the kernel names it", "another CPU has another TLB" },
 	{ "machine.cpu.family", "CPU family", "another CPU has another TLB" },
 	{ "machine.cpu.model", "CPU model", "another CPU has another TLB" },
 	{ "machine.cpu.stepping", "CPU stepping", "steppings differ in errata" },
 	{ "machine.cpu.microcode", "microcode", "microcode may change what a flush drops and costs" },
 	{ "machine.cpu.hypervisor", "runs in a VM", "there the host page is the hypervisor's" },
-	{ "machine.cpu.hypervisor_name", "hypervisor", "another hypervisor backs memory in another way" },
+	{ "machine.cpu.hypervisor_name", "hypervisor, as CPUID names it", "another hypervisor backs memory in another way" },
 	{ "machine.hypervisor_product", "machine", "another machine" },
 	{ "machine.tsc_hz", "TSC ticks a second", NULL },
 	{ "machine.smt_active", "SMT active", "a sibling shares the TLB" },

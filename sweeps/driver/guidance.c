@@ -126,8 +126,9 @@ static void guest_pages(const struct report_run *run, struct guidance_point *poi
 					       "one INVLPG over 2M guest pages made 102.0 dTLB misses over 4K host "
 					       "pages, 0.003 over 2M ones; " AMIT_2016);
 	}
-	point->snippet = "# kernel command line of the guest: 2M pages for who asks by madvise\n"
-			 "transparent_hugepage=madvise\n";
+	if (!is_fractured(verdict) && reach != REACH_PIECES) /* else the next point comes first */
+		point->snippet = "# kernel command line of the guest: 2M pages for who asks by madvise\n"
+				 "transparent_hugepage=madvise\n";
 	free(why);
 }
 
@@ -205,10 +206,12 @@ static void nx_huge_pages(const struct report_run *run, struct guidance_point *p
 	char *affected = environment_text(run->json, "machine.itlb_multihit");
 	int in_vm = json_is_true(json_object_get(json_object_get(json_object_get(run->json, "machine"), "cpu"),
 						 "hypervisor"));
+	int splits;
 
 	point->topic = "kvm.nx_huge_pages";
 	point->evidence = pair_evidence(run, code, shatter_cell(run, "2m", 0));
-	if (point->evidence && verdict_level(&code->f) == 1)
+	splits = point->evidence && verdict_level(&code->f) == 1;
+	if (splits)
 		point->advice = xstrdup("It splits 2M pages that hold code, and such pages fracture here. Turn it off "
 					"where all guests are trusted, or where the CPU is not affected by iTLB multihit.");
 	else
@@ -223,7 +226,10 @@ static void nx_huge_pages(const struct report_run *run, struct guidance_point *p
 					       "the split is Linux commit b8e8c8303ff2; that it makes pages fracture: "
 					       "N. Amit, 13 November 2019, Message-ID "
 					       "DEF550EE-F476-48FB-A226-66D34503CF70@gmail.com");
-	point->snippet = "# kernel command line of the host\nkvm.nx_huge_pages=off\n";
+	/* It is a protection: what turns it off stands here only where a run shows what it costs. */
+	point->snippet = splits ? "# kernel command line of the host\nkvm.nx_huge_pages=off\n" :
+				  "# what the host has; off gives up a protection\n"
+				  "cat /sys/module/kvm/parameters/nx_huge_pages\n";
 	free(state);
 	free(affected);
 }
@@ -301,7 +307,11 @@ static void ceiling(const struct report_run *run, struct guidance_point *point)
 	point->advice = xasprintf("Leave it as it is until it is measured.%s%s%s%s%s",
 				  value ? " The kernel here has " : "", value ?: "", value && how ? " (" : "",
 				  value && how ? how : "", value ? how ? ")." : "." : "");
-	point->evidence = not_measured(run, "tlbscope run ceiling",
+	if (is_hardware(run) && report_question(run) == ASKS_CEILING && run->ceiling.refusal)
+		point->evidence = xasprintf("not told, though run %s measured it: %s", run->label,
+					    run->ceiling.refusal);
+	else
+		point->evidence = not_measured(run, "tlbscope run ceiling",
 				       "33 since Linux commit a5102476a24b (2014), from one machine's kernel build, "
 				       "without a VM; several selective flushes cost more than one full flush in a "
 				       "fractured VM: " EUROSYS_2020);
@@ -459,6 +469,16 @@ size_t guidance_build(const struct report_run *runs, size_t n, const struct repo
 	return machines;
 }
 
+int guidance_is_idle(const struct guidance *list, size_t n, size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < n && *list[i].run->stamp; j++)
+		if (j != i && (!*list[j].run->stamp || j < i))
+			return 1;
+	return 0;
+}
+
 void guidance_free(struct guidance *list, size_t n)
 {
 	while (n)
@@ -476,13 +496,18 @@ static void put_markdown(FILE *out, const char *text)
 	}
 }
 
+static int ends_in_stop(const char *text)
+{
+	return *text && text[strlen(text) - 1] == '.';
+}
+
 static void put_point(FILE *out, const struct guidance_point *point)
 {
 	fprintf(out, "### %s\n\n", point->topic);
 	put_markdown(out, point->advice);
 	fputs("\n\nEvidence: ", out);
 	put_markdown(out, point->evidence);
-	fputs(".\n\n", out);
+	fputs(ends_in_stop(point->evidence) ? "\n\n" : ".\n\n", out);
 	if (point->snippet)
 		fprintf(out, "```\n%s```\n\n", point->snippet);
 }
@@ -525,7 +550,9 @@ void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
 		put_answers(out, run, runs, n);
 		if (*run->stamp)
 			fprintf(out, "**Not hardware: %s.**\n\n", run->stamp);
-		for (j = 0; j < GUIDANCE_POINTS; j++)
+		if (guidance_is_idle(list, machines, i))
+			fputs("Nothing to set follows from it.\n\n", out);
+		for (j = 0; j < GUIDANCE_POINTS && !guidance_is_idle(list, machines, i); j++)
 			put_point(out, &list[i].point[j]);
 	}
 	fprintf(out, "Made by tlbscope %s; the evidence is in report.html and rows.csv.\n", TS_VERSION);

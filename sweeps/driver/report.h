@@ -28,6 +28,15 @@ struct report_options {
 
 /* ---- report_words.c ---- */
 
+/* What a run asks: by its rows, not by the name of a plan, which an imported run has not. */
+enum report_question { ASKS_FLUSH, ASKS_REACH, ASKS_CEILING, ASKS_NONE };
+#define REPORT_QUESTIONS ASKS_NONE
+
+enum report_question report_question(const struct report_run *run);
+/* The question as a heading. */
+const char *report_question_title(enum report_question question);
+/* What the run did not measure, with the plans that do: "...", empty when it is all; the caller frees. */
+char *report_unasked(const struct report_run *run);
 /* The answer: two sentences; the caller frees both. */
 void report_answer(const struct report_run *run, char **first, char **second);
 /* Host page number i of the phase's cells, each once; 0 beyond the last. */
@@ -76,6 +85,8 @@ int guidance_same_machine(const struct report_run *a, const struct report_run *b
 /* One for each machine, in the order of the runs; returns how many. */
 size_t guidance_build(const struct report_run *runs, size_t n, const struct report_options *options,
 		      struct guidance **list);
+/* Has machine i nothing to add, being none of hardware and not the only one? */
+int guidance_is_idle(const struct guidance *list, size_t n, size_t i);
 void guidance_free(struct guidance *list, size_t n);
 void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
 		       const struct report_options *options);

@@ -4,6 +4,7 @@
  * through html_put().
  */
 #include "cell_text.h"
+#include "compare.h"
 #include "event_table.h"
 #include "report.h"
 #include "report_html.h"
@@ -34,10 +35,13 @@ static void put_fact(FILE *out, const struct report_run *run, const char *path, 
 
 static void put_answer(FILE *out, const struct report_run *run)
 {
-	char *first, *second;
+	char *first, *second, *unasked = report_unasked(run);
 
 	report_answer(run, &first, &second);
 	html_put(out, "<p class=\"answer\"><strong>%s</strong> %s</p>\n", first, second);
+	if (*unasked)
+		html_put(out, "<p class=\"note\">Not measured by this run: %s.</p>\n", unasked);
+	free(unasked);
 	if (*run->stamp)
 		html_put(out, "<p class=\"stamp\"><strong>Not hardware:</strong> %s. What is said here is about that, "
 			      "not about any CPU that can be bought.</p>\n", run->stamp);
@@ -226,6 +230,8 @@ static void put_guidance(FILE *out, const struct report_run *runs, size_t n, con
 	html_put(out, "<h3>What to set</h3>\n<p>The same as <a href=\"guidance.md\">guidance.md</a>%s.</p>\n",
 		 n > 1 ? ": for each machine, from the first of its runs that measured the point" : "");
 	for (i = 0; i < machines; i++) {
+		if (guidance_is_idle(list, machines, i)) /* the same general advice once more */
+			continue;
 		if (n > 1)
 			html_put(out, "<h4>%s%s%s</h4>\n",
 				 list[i].run->rows.count ? list[i].run->rows.row[0].cpu : list[i].run->label,
@@ -236,6 +242,50 @@ static void put_guidance(FILE *out, const struct report_run *runs, size_t n, con
 		fputs("</dl>\n", out);
 	}
 	guidance_free(list, machines);
+}
+
+/* Repeats of the outcome that has most of them. */
+static size_t most_repeats(const struct cells *cells)
+{
+	size_t i, j, most = 0;
+
+	for (i = 0; i < cells->count; i++)
+		for (j = 0; j < cells->cell[i].outcomes; j++)
+			most = cells->cell[i].outcome[j].n > most ? cells->cell[i].outcome[j].n : most;
+	return most;
+}
+
+/* A word of a shell's line, in quotes where it needs them; the caller frees. */
+static char *shell_word(const char *word)
+{
+	char *text = xcalloc(4, strlen(word) + 2), *to = text;
+
+	if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")])
+		return strcpy(text, word);
+	*to++ = '\'';
+	for (; *word; word++)
+		to += sprintf(to, *word == '\'' ? "'\\''" : "%c", *word);
+	*to = '\'';
+	return text;
+}
+
+/*
+ * How to set the new run beside this one. Where a run lay by an absolute path is left out, as of plan files: the page is
+ * handed on.
+ */
+static void put_compare(FILE *out, const struct report_run *run)
+{
+	int absolute = run->dir[0] == '/';
+	char *dir = shell_word(absolute ? run->label : run->dir);
+
+	if (most_repeats(&run->cells) < COMPARE_REPEATS)
+		html_put(out, "<p>Whether it came out alike cannot be told from this run: <code>tlbscope compare</code> needs "
+			      "%u repeats of each case in both. Measure twice with <code>--repeats %u</code> for that.</p>\n",
+			 (size_t)COMPARE_REPEATS, (size_t)COMPARE_REPEATS);
+	else
+		html_put(out, "<p><code>tlbscope compare %s again</code> then tells whether it came out alike%s.</p>\n", dir,
+			 absolute ? " (all of it in the directory that this run lies in)" : "");
+	free(dir);
 }
 
 static void put_reproduce(FILE *out, const struct report_run *run)
@@ -252,8 +302,7 @@ static void put_reproduce(FILE *out, const struct report_run *run)
 		html_put(out, "tlbscope run fracture --on %s --out again\n",
 			 run->rows.count ? run->rows.row[0].target : "TARGET");
 	fputs("tlbscope table --published again\ntlbscope report again\n</pre>\n", out);
-	html_put(out, "<p><code>tlbscope compare %s again</code> then tells whether it came out alike.</p>\n",
-		 run->dir[0] == '/' ? run->label : run->dir);
+	put_compare(out, run);
 	if (hand)
 		html_put(out, "<p>Without this program, typing the protocol:</p>\n<pre>%s</pre>\n", hand);
 	report_plan(out, run);
@@ -288,7 +337,8 @@ static void put_run(FILE *out, const struct report_run *run, size_t number, size
 {
 	html_put(out, "<section id=\"run-%u\">\n", number);
 	if (n > 1) {
-		html_put(out, "<h2>%s</h2>\n", run->label);
+		html_put(out, "<h2>%s</h2>\n<p class=\"what\">%s</p>\n", run->label,
+			 report_question_title(report_question(run)));
 		put_answer(out, run);
 	} else {
 		fputs("<h2>The evidence</h2>\n", out);
@@ -312,6 +362,33 @@ static void put_introduction(FILE *out)
 	      "when a large (2M) page of the guest lies on small (4K) pages of the host: page fracturing.</p>\n", out);
 }
 
+/* The question of all runs, when it is one. */
+static const char *page_title(const struct report_run *runs, size_t n)
+{
+	enum report_question question = report_question(&runs[0]);
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if (report_question(&runs[i]) != question)
+			question = ASKS_NONE;
+	return report_question_title(question);
+}
+
+/* Several runs: what each says, before anything else. */
+static void put_answers(FILE *out, const struct report_run *runs, size_t n)
+{
+	char *first, *second;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		report_answer(&runs[i], &first, &second);
+		html_put(out, "<p class=\"answer\"><a href=\"#run-%u\">%s</a> (%s): <strong>%s</strong> %s</p>\n", i + 1,
+			 runs[i].label, *runs[i].stamp ? runs[i].stamp : "hardware", first, second);
+		free(first);
+		free(second);
+	}
+}
+
 void report_page(FILE *out, const struct report_run *runs, size_t n, const char *style,
 		 const struct published *published, const struct report_options *options)
 {
@@ -322,13 +399,15 @@ void report_page(FILE *out, const struct report_run *runs, size_t n, const char 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n", out);
-	html_put(out, "<title>What a TLB flush drops: %s</title>\n", n == 1 ? cpu : "several runs");
+	html_put(out, "<title>%s %s</title>\n", page_title(runs, n), n == 1 ? cpu : "Several runs");
 	put_style(out, style);
-	fputs("</head>\n<body>\n<header>\n<h1>Does flushing one page cost the others?</h1>\n", out);
+	html_put(out, "</head>\n<body>\n<header>\n<h1>%s</h1>\n", page_title(runs, n));
 	if (n == 1) {
 		html_put(out, "<p class=\"what\">%s, target %s, run %s</p>\n", cpu,
 			 runs[0].rows.count ? runs[0].rows.row[0].target : "unknown", runs[0].label);
 		put_answer(out, &runs[0]);
+	} else {
+		put_answers(out, runs, n);
 	}
 	put_introduction(out);
 	fputs("</header>\n<main>\n", out);

@@ -163,8 +163,8 @@ static void put_control(FILE *out, const struct outcome *outcome, const char *va
 		return;
 	}
 	text_number(value, sizeof(value), outcome_value(outcome));
-	html_put(out, "<td>%s, must be %s: %s</td>", value, must,
-		 strstr(valid, reason) ? "failed" : "passed");
+	html_put(out, "<td>%s, must be %s: %s%s</td>", value, must, strstr(valid, reason) ? "failed" : "passed",
+		 strstr(valid, reason) && strstr(valid, "syscall-flush") ? " (every system call flushes here)" : "");
 }
 
 void report_control_table(FILE *out, const struct report_run *run, u64 phase)
@@ -185,8 +185,10 @@ void report_control_table(FILE *out, const struct report_run *run, u64 phase)
 			put_control(out, cell[i]->none, cell[i]->valid, "0", "control-none");
 			put_control(out, cell[i]->full, cell[i]->valid, must, "control-full");
 		} else {
-			put_control(out, cell[i]->none, cell[i]->valid, "less than after a full flush", "no-contrast");
-			put_control(out, cell[i]->full, cell[i]->valid, "more than without a flush", "no-contrast");
+			put_control(out, cell[i]->none, cell[i]->valid, "less than after a full flush by more than noise",
+				    "no-contrast");
+			put_control(out, cell[i]->full, cell[i]->valid, "more than without a flush by more than noise",
+				    "no-contrast");
 		}
 		fputs("</tr>\n", out);
 	}
@@ -411,11 +413,11 @@ void report_reach_tables(FILE *out, const struct report_run *run)
 
 struct counted {
 	char name[160];
-	size_t rows;
+	size_t rows, explained; /* explained: those where syscall-flush says what it comes from */
 };
 
 /* Counts one more row with the reason. */
-static void count_reason(struct counted **list, size_t *n, const char *name)
+static void count_reason(struct counted **list, size_t *n, const char *name, int explained)
 {
 	size_t i;
 
@@ -424,9 +426,11 @@ static void count_reason(struct counted **list, size_t *n, const char *name)
 	if (i == *n) {
 		*list = xrealloc(*list, (*n + 1) * sizeof(**list));
 		snprintf((*list)[*n].name, sizeof((*list)[*n].name), "%s", name);
-		(*list)[(*n)++].rows = 0;
+		(*list)[*n].rows = (*list)[*n].explained = 0;
+		++*n;
 	}
 	(*list)[i].rows++;
+	(*list)[i].explained += explained;
 }
 
 static size_t count_reasons(const struct rows *rows, struct counted **list)
@@ -441,7 +445,8 @@ static size_t count_reasons(const struct rows *rows, struct counted **list)
 			continue;
 		strcpy(copy, rows->row[i].valid);
 		for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
-			count_reason(list, &n, word);
+			count_reason(list, &n, word, !strcmp(word, "no-contrast") &&
+						     row_has_reason(&rows->row[i], "syscall-flush"));
 	}
 	return n;
 }
@@ -466,6 +471,7 @@ void report_invalid_table(FILE *out, const struct report_run *run)
 			sentence += strlen("no verdict: ");
 		html_put(out, "<tr><td><code>%s</code></td><td class=\"n\">%u of %u</td><td>%s</td><td>%s</td></tr>\n",
 			 list[i].name, list[i].rows, run->rows.count, sentence,
+			 list[i].explained == list[i].rows ? "what helps against syscall-flush, where it comes from" :
 			 reason && reason->remedy ? reason->remedy : reason ? "nothing on this machine" : "");
 	}
 	put_end(out);

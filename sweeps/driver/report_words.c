@@ -47,6 +47,14 @@ char *report_rows(const struct outcome *const *outcome, size_t n)
 
 /* ---- the answer ---- */
 
+/* The text without a full stop at its end, for a sentence that goes on or has its own; the caller frees. */
+static char *without_stop(const char *text)
+{
+	size_t length = strlen(text);
+
+	return strndup(text, length - (length && text[length - 1] == '.'));
+}
+
 /* The host page whose verdict says most: something is dropped, then intact, then undecided. */
 static const char *telling_host(const struct report_run *run, enum verdict *verdict, const char **why)
 {
@@ -139,7 +147,7 @@ static void flush_answer(const struct report_run *run, char **first, char **seco
 {
 	enum verdict verdict = VERDICT_UNDECIDED;
 	const char *why = "", *host = telling_host(run, &verdict, &why);
-	char *more;
+	char *more, *reason;
 
 	if (verdict != VERDICT_UNDECIDED) {
 		*first = xstrdup(verdict_sentence(verdict));
@@ -151,8 +159,9 @@ static void flush_answer(const struct report_run *run, char **first, char **seco
 	if (!strncmp(why, "no verdict", strlen("no verdict")) && strchr(why, ':'))
 		why = strchr(why, ':') + 2;
 	more = undecided_words(run);
-	*second = xasprintf("The reason: %.*s%s.", (int)(strlen(why) - (*why && why[strlen(why) - 1] == '.')), why,
-			    more);
+	reason = without_stop(why);
+	*second = xasprintf("The reason: %s%s.", reason, more);
+	free(reason);
 	free(more);
 }
 
@@ -181,11 +190,100 @@ static void reach_answer_words(const struct report_run *run, char **first, char 
 				  "It lacks curves of large pages, 4K apart, beside those of 4K pages.");
 }
 
+/* From the first host page that has an advice. */
+static void ceiling_answer_words(const struct report_run *run, char **first, char **second)
+{
+	const struct ceiling *c = &run->ceiling;
+	const struct ceiling_advice *advice = c->advice;
+	char *why;
+	int keep;
+	double value;
+
+	if (!*run->stamp && c->advices) {
+		value = ceiling_advised(c, advice, NULL, &keep);
+		*first = xasprintf("tlb_single_page_flush_ceiling loses least at %.0f here%s.", value,
+				   keep ? ", Linux' standard" : "");
+		*second = xasprintf("With host pages of %s the worst flush of %zu working sets then costs %.0f cycles more "
+				    "than the best way would, and %.0f at 33, Linux' standard.", advice->host,
+				    advice->sets, ceiling_worst_flush(c, advice, value), advice->loss_standard);
+		return;
+	}
+	*first = xstrdup("This run does not tell up to how many pages flushing them one by one is cheaper than flushing "
+			 "everything.");
+	why = without_stop(*run->stamp ? "its cycles are not those of hardware" : c->refusal ?: "no host page has enough of "
+			   "valid working sets");
+	*second = xasprintf("The reason: %s.", why);
+	free(why);
+}
+
+/* ---- the question ---- */
+
+#define CEILING_COUNTS 4 /* numbers of pages: two or three are a comparison, no search for a break-even */
+
+static int asks_ceiling(const struct report_run *run)
+{
+	u64 seen[CEILING_COUNTS];
+	size_t i, j, n = 0;
+
+	for (i = 0; i < run->rows.count && n < CEILING_COUNTS; i++) {
+		for (j = 0; j < n && seen[j] != run->rows.row[i].c.count;)
+			j++;
+		if (j == n)
+			seen[n++] = run->rows.row[i].c.count;
+	}
+	return n == CEILING_COUNTS;
+}
+
+enum report_question report_question(const struct report_run *run)
+{
+	return asks_ceiling(run) ? ASKS_CEILING : run->phase != TS_PHASES ? ASKS_FLUSH :
+	       run->reach.count ? ASKS_REACH : ASKS_NONE;
+}
+
+const char *report_question_title(enum report_question question)
+{
+	static const char *const titles[] = {
+		[ASKS_FLUSH] = "Does flushing one page cost the others?",
+		[ASKS_REACH] = "How far does the TLB reach?",
+		[ASKS_CEILING] = "Up to how many pages is flushing them one by one cheaper?",
+		[ASKS_NONE] = "What do TLB flushes drop and cost?",
+	};
+
+	return titles[question];
+}
+
+char *report_unasked(const struct report_run *run)
+{
+	const struct {
+		int asked;
+		const char *what;
+	} parts[REPORT_QUESTIONS] = {
+		[ASKS_FLUSH] = { run->phase != TS_PHASES, "whether flushing one page costs the others (plan fracture)" },
+		[ASKS_REACH] = { run->reach.count != 0, "how far the TLB reaches (plan reach)" },
+		[ASKS_CEILING] = { asks_ceiling(run), "up to how many pages flushing them one by one is cheaper (plan ceiling)" },
+	};
+	char *text = xstrdup(""), *next;
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(parts); i++) {
+		if (parts[i].asked)
+			continue;
+		next = xasprintf("%s%s%s", text, *text ? "; " : "", parts[i].what);
+		free(text);
+		text = next;
+	}
+	return text;
+}
+
 void report_answer(const struct report_run *run, char **first, char **second)
 {
-	if (run->phase != TS_PHASES) {
+	enum report_question question = report_question(run);
+
+	if (question == ASKS_CEILING) {
+		ceiling_answer_words(run, first, second);
+	} else if (question == ASKS_FLUSH) {
 		flush_answer(run, first, second);
-	} else if (run->reach.count) {
+	} else if (question == ASKS_REACH) {
 		reach_answer_words(run, first, second);
 	} else if (cells_show_phase(&run->rest, TS_BOTH)) {
 		*first = xstrdup("This run has the loops of 2016, but none of the passes that a verdict is made of.");
