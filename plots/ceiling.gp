@@ -64,7 +64,7 @@ do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 1060, pixels font 'DejaVu Sans,11' background rgb 'white'
 	} else {
-		set terminal pngcairo size 2120, (2 * pixels) fontscale 2 pointscale 2 linewidth 2 \
+		set terminal pngcairo size 2120, (2 * pixels) fontscale 1.5 pointscale 2 linewidth 2 \
 			font 'DejaVu Sans,11' background rgb 'white'
 	}
 	set output base . '.' . kind

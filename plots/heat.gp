@@ -39,7 +39,7 @@ do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size width,height font 'DejaVu Sans,12' background rgb 'white'
 	} else {
-		set terminal pngcairo size 2 * width,2 * height fontscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
+		set terminal pngcairo size 2 * width,2 * height fontscale 1.5 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
 	}
 	set output base . '.' . kind
 	plot data using 1:2:(0.48):(0.46):(valid(3) ? shade($3) : 0xf4f4f4):xtic(5):ytic(6) with boxxyerror \

@@ -28,7 +28,7 @@ if (strlen(stamp)) {
 		front fc rgb '#fff1c2' fs solid 1.0 border lc rgb '#8a1c1c'
 	set label 3 mark at screen (0.985 - half),screen 0.96 center font ',11' tc rgb '#6b1010' noenhanced front
 }
-set key at screen 0.09, screen 0.89 left top Left reverse horizontal maxcols 4 maxrows 1 samplen 1 width -2 font ',11'
+set key at screen 0.09, screen 0.89 left top Left reverse horizontal maxcols 4 maxrows 1 samplen 1 width 0 font ',11'
 set tmargin at screen 0.82
 set bmargin at screen 0.19
 set lmargin 9
@@ -39,7 +39,7 @@ do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,500 font 'DejaVu Sans,12' background rgb 'white'
 	} else {
-		set terminal pngcairo size 1800,1000 fontscale 2 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
+		set terminal pngcairo size 1800,1000 fontscale 1.5 font 'DejaVu Sans,12' linewidth 2 background rgb 'white'
 	}
 	set output base . '.' . kind
 	plot data using 0:(0):xtic(1) with points pt -1 notitle, \

@@ -60,7 +60,7 @@ if (strlen(stamp)) {
 	set label 3 mark at screen (0.985 - half),screen 0.965 center font ',11' tc rgb '#6b1010' noenhanced front
 }
 set key at screen 0.085, screen 0.905 left top Left reverse horizontal maxcols 4 \
-	samplen 4 width -1 font ',11'
+	samplen 4 width 0 font ',11'
 set tmargin at screen 0.885 - 0.0325 * ceil(curves / 2.0) # below the legend
 set bmargin at screen 0.13
 set lmargin 9
@@ -71,7 +71,7 @@ do for [kind in kinds] {
 	if (kind eq 'svg') {
 		set terminal svg size 900,540 font 'DejaVu Sans,12' background rgb 'white'
 	} else {
-		set terminal pngcairo size 1800,1080 fontscale 2 pointscale 2 linewidth 2 \
+		set terminal pngcairo size 1800,1080 fontscale 1.5 pointscale 2 linewidth 2 \
 			font 'DejaVu Sans,12' background rgb 'white'
 	}
 	set output base . '.' . kind

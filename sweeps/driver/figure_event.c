@@ -26,14 +26,16 @@ static void write_cell(FILE *out, const struct cell *cell, const double *bar, do
 	for (i = 0; i < 3; i++)
 		fprintf(out, " %.4f %.4f %.4f \"%.2f\"", bar[i], bar[i], bar[i], bar[i]);
 	if (isnan(f))
-		fprintf(out, " \"no F: %s\"\n", strcmp(reason, "ok") ? reason : "no contrast");
+		fprintf(out, " \"no F: %s\"", strcmp(reason, "ok") ? reason : "no contrast");
 	else
-		fprintf(out, " \"F = %.2f%s%s\"\n", fabs(f) < 0.005 ? 0 : f, strcmp(reason, "ok") ? ", not valid: " : "",
+		fprintf(out, " \"F = %.2f%s%s\"", fabs(f) < 0.005 ? 0 : f, strcmp(reason, "ok") ? ", not valid: " : "",
 			strcmp(reason, "ok") ? reason : "");
+	fprintf(out, " %d\n", !strcmp(cell->valid, "ok"));
 }
 
-/* All cells that have the three parts; what they are in words is added to *text. Returns how many. */
-static size_t write_cells(FILE *out, const struct figures_from *from, const char *event, u64 phase, char **text)
+/* All cells that have the three parts; what they are in words is added to *text. Returns how many, *invalid of them. */
+static size_t write_cells(FILE *out, const struct figures_from *from, const char *event, u64 phase, char **text,
+			  size_t *invalid)
 {
 	size_t i, n = 0;
 
@@ -52,6 +54,7 @@ static size_t write_cells(FILE *out, const struct figures_from *from, const char
 				 ts_page_names[cell->key->c.guest], cell->key->host, bar[0], bar[1], bar[2]);
 		free(*text);
 		*text = next;
+		*invalid += strcmp(cell->valid, "ok") != 0;
 		n++;
 	}
 	return n;
@@ -64,7 +67,7 @@ static int draw_event(const struct figures_from *from, const char *event, struct
 	struct drawing drawing = { .script = "fracture", .unit = "counts in an iteration" };
 	char *name = xasprintf("event-%s", event), *base, *path;
 	FILE *out = figure_data(from, name, &base, p);
-	size_t n;
+	size_t n, invalid = 0;
 
 	free(name);
 	if (!out) {
@@ -72,12 +75,12 @@ static int draw_event(const struct figures_from *from, const char *event, struct
 		return -EINVAL;
 	}
 	drawing.text = xasprintf("%s in one iteration.", event);
-	n = write_cells(out, from, event, phase, &drawing.text);
+	n = write_cells(out, from, event, phase, &drawing.text, &invalid);
 	fclose(out);
 	if (n) {
 		char *samples = figure_samples(from->cells, phase);
 
-		drawing.note = xasprintf("%s; %s", event, samples);
+		drawing.note = xasprintf("%s; %s%s", event, samples, invalid ? "; hatched: not valid" : "");
 		drawing.title = xasprintf("Event %s", event);
 		free(samples);
 		return figure_draw(from, figures, base, &drawing);

@@ -62,7 +62,7 @@ static void put_below(FILE *out, const struct cell *cell)
 			c->touches == c->leaves ? "leaves" : "touches");
 }
 
-/* F or why there is none, in two lines. */
+/* F or why there is none, in two lines; whether the cell is valid. */
 static void put_f(FILE *out, const struct cell *cell)
 {
 	const char *reason = strrchr(cell->valid, '+');
@@ -73,13 +73,14 @@ static void put_f(FILE *out, const struct cell *cell)
 	text_f(f, sizeof(f), cell);
 	f[strcspn(f, "!(")] = '\0';
 	if (isnan(cell->f.value))
-		fprintf(out, " \"no F:\\n%s\"\n", reason);
+		fprintf(out, " \"no F:\\n%s\"", reason);
 	else if (!valid)
-		fprintf(out, " \"F = %s\\nnot valid: %s\"\n", f, reason);
+		fprintf(out, " \"F = %s\\nnot valid: %s\"", f, reason);
 	else if (cell->f.low != cell->f.high)
-		fprintf(out, " \"F = %s\\n%.2f to %.2f\"\n", f, cell->f.low, cell->f.high);
+		fprintf(out, " \"F = %s\\n%.2f to %.2f\"", f, cell->f.low, cell->f.high);
 	else
-		fprintf(out, " \"F = %s\"\n", f);
+		fprintf(out, " \"F = %s\"", f);
+	fprintf(out, " %d\n", valid);
 }
 
 /* Leaves, of a mix both numbers as in the table ("25|8"), or cycles a touch. */
@@ -137,7 +138,7 @@ static size_t write_cells(FILE *out, const struct cells *cells, u64 phase, size_
 {
 	size_t n = 0;
 
-	fprintf(out, "# below, then for none, selective and full: value low high label; F. %s\n",
+	fprintf(out, "# below, then for none, selective and full: value low high label; F; valid. %s\n",
 		phase == TS_REFILL ? "Bars: share of the leaves refilled; labels: leaves" :
 				     "TSC cycles a touch");
 	for (; *at < cells->count && n < GROUPS; ++*at) {
@@ -168,11 +169,33 @@ static size_t count_drawn(const struct cells *cells, u64 phase)
 	return n;
 }
 
+/* What the bars of a phase are, for the note: thin ones only where repeats can differ, hatched ones where they are. */
+static char *bars_text(const struct cells *cells, u64 phase)
+{
+	char *samples = figure_samples(cells, phase), *text;
+	size_t i, repeats = 0, invalid = 0;
+
+	for (i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cell[i];
+
+		if (!is_drawn(cell, phase))
+			continue;
+		invalid += strcmp(cell->valid, "ok") != 0;
+		repeats = cell->none->n > repeats ? cell->none->n : repeats;
+		repeats = cell->selective->n > repeats ? cell->selective->n : repeats;
+		repeats = cell->full->n > repeats ? cell->full->n : repeats;
+	}
+	text = xasprintf("%s%s%s", samples, repeats > 1 ? "; thin bars: from the least to the most of the repeats" : "",
+			 invalid ? "; hatched: not valid" : "");
+	free(samples);
+	return text;
+}
+
 static int draw_page(const struct figures_from *from, u64 phase, size_t page, size_t *at,
 		     struct figures *figures, struct problem *p)
 {
 	size_t all = count_drawn(from->cells, phase), n;
-	char *name = xasprintf("fracture-%s", ts_phase_names[phase]), *base, *numbered, *samples;
+	char *name = xasprintf("fracture-%s", ts_phase_names[phase]), *base, *numbered;
 	struct drawing drawing = { .script = "fracture", .text = xstrdup("") };
 	FILE *out;
 
@@ -187,9 +210,7 @@ static int draw_page(const struct figures_from *from, u64 phase, size_t page, si
 	}
 	n = write_cells(out, from->cells, phase, at, &drawing.text);
 	fclose(out);
-	samples = figure_samples(from->cells, phase);
-	drawing.note = xasprintf("%s; thin bars: from the least to the most of the repeats", samples);
-	free(samples);
+	drawing.note = bars_text(from->cells, phase);
 	drawing.unit = phase == TS_REFILL ? "share of the leaves that were refilled" : "TSC cycles a touch";
 	drawing.title = numbered_title(phase == TS_REFILL ?
 				       "What a flush of one unrelated page drops: leaves refilled after it" :
@@ -230,11 +251,11 @@ static size_t find_ops(const struct cell *const *cell, size_t cells, const struc
 	return n;
 }
 
-/* "x y share label column row": one line for each op in each cell; NaN when not measured. */
-static void write_heat(FILE *out, const struct cell *const *cell, size_t cells, char **text)
+/* "x y share label column row": one line for each op in each cell; NaN when not measured. Returns how many are not. */
+static size_t write_heat(FILE *out, const struct cell *const *cell, size_t cells, char **text)
 {
 	const struct outcome *op[HEAT_ROWS];
-	size_t i, j, n = find_ops(cell, cells, op);
+	size_t i, j, missing = 0, n = find_ops(cell, cells, op);
 
 	fprintf(out, "# x y share label column row: leaves refilled of the leaves in the set\n");
 	for (j = 0; j < n; j++) {
@@ -244,6 +265,7 @@ static void write_heat(FILE *out, const struct cell *const *cell, size_t cells, 
 			const struct outcome *o = cell_same_op(cell[i], op[j]);
 			u64 leaves = cell[i]->key->c.leaves;
 
+			missing += !o || isnan(o->refills);
 			if (o && !isnan(o->refills))
 				fprintf(out, "%zu %zu %.4f \"%.0f of %llu\"", i, j, o->refills / leaves, o->refills,
 					leaves);
@@ -259,6 +281,7 @@ static void write_heat(FILE *out, const struct cell *const *cell, size_t cells, 
 		}
 		free(name);
 	}
+	return missing;
 }
 
 /* A place has room for one number: mixes are in figure_fracture() and in the table. */
@@ -280,8 +303,8 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 {
 	const struct cell *cell[HEAT_COLUMNS];
 	struct drawing drawing = { .script = "heat", .unit = "", .text = xstrdup("") };
-	size_t i, n = 0;
-	char *base;
+	size_t i, missing, n = 0;
+	char *base, *samples;
 	FILE *out;
 
 	for (i = 0; i < from->cells->count && n < HEAT_COLUMNS; i++)
@@ -297,9 +320,11 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 		free(base);
 		return -EINVAL;
 	}
-	write_heat(out, cell, n, &drawing.text);
+	missing = write_heat(out, cell, n, &drawing.text);
 	fclose(out);
-	drawing.note = figure_samples(from->cells, TS_REFILL);
+	samples = figure_samples(from->cells, TS_REFILL);
+	drawing.note = xasprintf("%s%s", samples, missing ? "; a stroke: not measured" : "");
+	free(samples);
 	drawing.title = numbered_title("Every flush in every cell: leaves lost of those in the working set", 0, n,
 				       count_heat(from->cells));
 	return figure_draw(from, figures, base, &drawing);

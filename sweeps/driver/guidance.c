@@ -297,6 +297,7 @@ static void ceiling(const struct report_run *run, struct guidance_point *point)
 {
 	char *value = environment_text(run->json, "user.ceiling"), *how = environment_text(run->json,
 											   "user.ceiling_how");
+	int declined;
 
 	point->topic = "tlb_single_page_flush_ceiling";
 	if (ceiling_measured(run, point)) {
@@ -304,17 +305,19 @@ static void ceiling(const struct report_run *run, struct guidance_point *point)
 		free(how);
 		return;
 	}
-	point->advice = xasprintf("Leave it as it is until it is measured.%s%s%s%s%s",
+	declined = is_hardware(run) && report_question(run) == ASKS_CEILING && run->ceiling.refusal;
+	point->advice = xasprintf("Leave it as it is%s.%s%s%s%s%s",
+				  declined ? ": this run does not tell a better one" : " until it is measured",
 				  value ? " The kernel here has " : "", value ?: "", value && how ? " (" : "",
 				  value && how ? how : "", value ? how ? ")." : "." : "");
-	if (is_hardware(run) && report_question(run) == ASKS_CEILING && run->ceiling.refusal)
+	if (declined)
 		point->evidence = xasprintf("not told, though run %s measured it: %s", run->label,
 					    run->ceiling.refusal);
 	else
 		point->evidence = not_measured(run, "tlbscope run ceiling",
-				       "33 since Linux commit a5102476a24b (2014), from one machine's kernel build, "
-				       "without a VM; several selective flushes cost more than one full flush in a "
-				       "fractured VM: " EUROSYS_2020);
+					       "33 since Linux commit a5102476a24b (2014), from one machine's kernel "
+					       "build, without a VM; several selective flushes cost more than one full "
+					       "flush in a fractured VM: " EUROSYS_2020);
 	point->snippet = "# it does not outlive a reboot\n"
 			 "cat /sys/kernel/debug/x86/tlb_single_page_flush_ceiling\n";
 	free(value);

@@ -330,6 +330,34 @@ static void put_data(FILE *out, const struct report_run *run)
 	fputs("</tbody></table></div>\n", out);
 }
 
+/* The words of the page; the field's own, but for twin and refill. */
+static void put_words(FILE *out)
+{
+	static const struct {
+		const char *word, *about;
+	} words[] = {
+		{ "leaf", "the last entry of a page walk, which maps a page of 4K, 2M or 1G" },
+		{ "working set", "the pages whose cached translations are looked at: 16 x 2m is 16 leaves of 2M" },
+		{ "guest page, host page", "sizes of leaves in the VM's own page table, and below it in the hypervisor's" },
+		{ "selective flush, full flush", "drops the translation of one page (INVLPG); drops all of them (CR3)" },
+		{ "F", "fracture index: how far a selective flush goes from doing nothing (0) to a full flush (1)" },
+		{ "refill", "a translation that the page walker had to fetch again" },
+		{ "twin", "in names of ops, a system call that does the same work but need not flush; the column twin says "
+			  "whether a remapped page showed its new frame" },
+		{ "PCID", "tag of an address space in the TLB; without it a change of page tables empties the TLB" },
+		{ "PTI", "separate page tables of kernel and process, changed at every system call" },
+		{ "lines", "cache lines touched in a pass; TSC cycles are ticks of the time-stamp counter" },
+		{ "cliff", "a number of lines above which each costs more, since a level of the TLB is full" },
+	};
+	size_t i;
+
+	fputs("<section>\n<h2>Words</h2>\n<div class=\"wide\"><table>\n<caption><span>Words of this page</span></caption>\n"
+	      "<tbody>\n", out);
+	for (i = 0; i < TS_COUNT(words); i++)
+		html_put(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", words[i].word, words[i].about);
+	fputs("</tbody></table></div>\n</section>\n", out);
+}
+
 /* ---- the page ---- */
 
 static void put_run(FILE *out, const struct report_run *run, size_t number, size_t n,
@@ -419,6 +447,7 @@ void report_page(FILE *out, const struct report_run *runs, size_t n, const char 
 	}
 	for (i = 0; i < n; i++)
 		put_run(out, &runs[i], i + 1, n, published, options);
+	put_words(out);
 	html_put(out, "</main>\n<footer><p>Made by tlbscope %s on %s.</p></footer>\n</body>\n</html>\n", TS_VERSION,
 		 now);
 	free(now);
