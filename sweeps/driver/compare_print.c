@@ -58,38 +58,6 @@ static void print_verdicts(FILE *out, const struct cells *a, const struct cells 
 
 /* ---- cliffs of reach ---- */
 
-/* "48 to 64, 1536 to 2048", "none", or "not told"; the caller frees. */
-static char *cliffs_text(const struct reach_curve *curve)
-{
-	struct cliff cliff[REACH_CLIFFS];
-	size_t i, n = reach_cliffs(curve, cliff);
-	char *text = xstrdup(""), *next;
-
-	for (i = 0; i < n; i++) {
-		next = xasprintf("%s%s%g to %g%s", text, *text ? ", " : "", cliff[i].from, cliff[i].to,
-				 cliff[i].certainty == CLIFF_DOUBTFUL ? " (doubtful)" : "");
-		free(text);
-		text = next;
-	}
-	if (n)
-		return text;
-	free(text);
-	return isnan(reach_searched(curve)) ? xstrdup("not told") :
-					      xasprintf("none up to %g", reach_searched(curve));
-}
-
-/* The curve of the same name on the same host page, or 0. */
-static const struct reach_curve *same_curve(const struct reach *reach, const char *host, const char *name)
-{
-	size_t i, j;
-
-	for (i = 0; i < reach->count; i++)
-		for (j = 0; j < reach->set[i].curves && !strcmp(reach->set[i].key->host, host); j++)
-			if (!strcmp(reach->set[i].curve[j].name, name))
-				return &reach->set[i].curve[j];
-	return NULL;
-}
-
 /* As each run's own repeats have them, not decided together: a cliff is a place, no number with an interval. */
 static void print_cliffs(FILE *out, const struct reach *a, const struct reach *b)
 {
@@ -98,13 +66,13 @@ static void print_cliffs(FILE *out, const struct reach *a, const struct reach *b
 	for (i = 0; i < a->count; i++)
 		for (j = 0; j < a->set[i].curves && !a->set[i].emulated; j++) {
 			const struct reach_curve *one = &a->set[i].curve[j];
-			const struct reach_curve *other = same_curve(b, a->set[i].key->host, one->name);
+			const struct reach_curve *other = reach_same_curve(b, a->set[i].key->host, one->name);
 			char *texts[2];
 
 			if (one->packed || !other)
 				continue;
-			texts[0] = cliffs_text(one);
-			texts[1] = cliffs_text(other);
+			texts[0] = reach_cliffs_text(one);
+			texts[1] = reach_cliffs_text(other);
 			fprintf(out, "cliffs, %s on host page %s, lines: %s%s%s\n", one->name, a->set[i].key->host,
 				texts[0], strcmp(texts[0], texts[1]) ? " -> " : " in both",
 				strcmp(texts[0], texts[1]) ? texts[1] : "");

@@ -78,6 +78,10 @@ struct cells reach_rest(const struct cells *cells, const struct reach *reach);
 size_t reach_cliffs(const struct reach_curve *curve, struct cliff cliff[REACH_CLIFFS]);
 /* Up to how many lines they were looked for; NAN when there are fewer than two points. */
 double reach_searched(const struct reach_curve *curve);
+/* "48 to 64, 1536 to 2048 (doubtful)", "none up to 8192" or "not told"; the caller frees. */
+char *reach_cliffs_text(const struct reach_curve *curve);
+/* The curve of that name on that host page, or 0. */
+const struct reach_curve *reach_same_curve(const struct reach *reach, const char *host, const char *name);
 const char *reach_certainty(const struct cliff *cliff);
 
 enum reach_answer { REACH_NOT_TOLD, REACH_ONE_ENTRY, REACH_PIECES };

@@ -253,6 +253,38 @@ void reach_print(FILE *out, const struct reach *reach)
 		print_set(out, &reach->set[i]);
 }
 
+/* ---- curves of several runs ---- */
+
+char *reach_cliffs_text(const struct reach_curve *curve)
+{
+	struct cliff cliff[REACH_CLIFFS];
+	size_t i, n = reach_cliffs(curve, cliff);
+	char *text = xstrdup(""), *next;
+
+	for (i = 0; i < n; i++) {
+		next = xasprintf("%s%s%g to %g%s", text, *text ? ", " : "", cliff[i].from, cliff[i].to,
+				 cliff[i].certainty == CLIFF_DOUBTFUL ? " (doubtful)" : "");
+		free(text);
+		text = next;
+	}
+	if (n)
+		return text;
+	free(text);
+	return !curve->base || isnan(reach_searched(curve)) ? xstrdup("not told") :
+					      xasprintf("none up to %g", reach_searched(curve));
+}
+
+const struct reach_curve *reach_same_curve(const struct reach *reach, const char *host, const char *name)
+{
+	size_t i, j;
+
+	for (i = 0; i < reach->count; i++)
+		for (j = 0; j < reach->set[i].curves && !strcmp(reach->set[i].key->host, host); j++)
+			if (!strcmp(reach->set[i].curve[j].name, name))
+				return &reach->set[i].curve[j];
+	return NULL;
+}
+
 /* ---- JSON ---- */
 
 static json_t *json_number(double value)

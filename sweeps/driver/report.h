@@ -61,7 +61,7 @@ void report_invalid_table(FILE *out, const struct report_run *run);
 void report_plan(FILE *out, const struct report_run *run);
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);
 
-/* ---- guidance.c ---- */
+/* ---- guidance.c, guidance_markdown.c ---- */
 
 /* One thing to set, or to leave. */
 struct guidance_point {

@@ -75,12 +75,40 @@ static void put_fact_line(FILE *out, const struct report_run *runs, size_t n, co
 	free(value);
 }
 
+/* Where levels of the TLB are full, for each curve of runs[i] that no run before has. */
+static void put_reach_lines(FILE *out, const struct report_run *runs, size_t n, size_t i)
+{
+	const struct reach *reach = &runs[i].reach;
+	size_t j, k, l;
+
+	for (j = 0; j < reach->count; j++)
+		for (k = 0; k < reach->set[j].curves && !reach->set[j].emulated; k++) {
+			const struct reach_curve *curve = &reach->set[j].curve[k], *other;
+			const char *host = reach->set[j].key->host;
+
+			for (l = 0; l < i && !reach_same_curve(&runs[l].reach, host, curve->name);)
+				l++;
+			if (curve->packed || l < i)
+				continue;
+			html_put(out, "<tr><th scope=\"row\">cliffs, lines: %s on host %s</th>", curve->name, host);
+			for (l = 0; l < n; l++) {
+				char *text;
+
+				other = reach_same_curve(&runs[l].reach, host, curve->name);
+				text = other ? reach_cliffs_text(other) : xstrdup("");
+				html_put(out, "<td>%s</td>", text);
+				free(text);
+			}
+			fputs("</tr>\n", out);
+		}
+}
+
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n)
 {
 	size_t i, j, k, lines = 0;
 
 	fputs("<div class=\"wide side\"><table>\n<caption><span>The runs side by side: what differs around them, then F of each "
-	      "cell</span></caption>\n<thead><tr><th scope=\"col\">run</th>", out);
+	      "cell and the cliffs of reach</span></caption>\n<thead><tr><th scope=\"col\">run</th>", out);
 	for (i = 0; i < n; i++)
 		html_put(out, "<th scope=\"col\">%s</th>", runs[i].label);
 	fputs("</tr></thead>\n<tbody>\n<tr><th scope=\"row\">target, CPU</th>", out);
@@ -106,5 +134,7 @@ void report_side_by_side(FILE *out, const struct report_run *runs, size_t n)
 			put_f_line(out, runs, n, cell);
 			lines++;
 		}
+	for (i = 0; i < n; i++)
+		put_reach_lines(out, runs, n, i);
 	fputs("</tbody></table></div>\n", out);
 }

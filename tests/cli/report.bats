@@ -216,6 +216,8 @@ reach_run() {
 	run -0 page_text one/report.html
 	says "Not measured by this run: whether flushing one page costs the others (plan fracture);"
 	says_not "Does flushing one page cost the others?"
+	tlbscope report --out both one two
+	page_has both/report.html "cliffs, lines: 4K pages on host 4k|none up to 128|none up to 128|"
 	run -0 tlbscope compare one two
 	says "cliffs, 4K pages on host page 4k, lines: "
 	says_not "verdict on host"
