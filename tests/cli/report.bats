@@ -223,6 +223,30 @@ reach_run() {
 	says_not "verdict on host"
 }
 
+# A cliff of 10 cycles between 64 and 128 lines, over 4K pages and in 2M ones alike; packed lines have none.
+@test "guidance of reach: large pages in pieces are no reason to use more of them" {
+	local n cycles repeat sequence=0
+	mkdir one
+	cp fractured/run.json one
+	{
+		head -n 1 fractured/rows.csv
+		for n in 16 32 64 128 256; do
+			cycles=$((n * (n > 64 ? 20 : 10)))
+			for repeat in 1 2 3; do
+				like 5 leaves=$n touches=$n repeat=$repeat cycles=$cycles sequence=$((++sequence))
+				like 5 guest=2m leaves=1 touches=$n repeat=$repeat cycles=$cycles sequence=$((++sequence))
+				like 5 leaves=$(((n + 63) / 64)) touches=$n stride=64 offset=0 repeat=$repeat \
+					cycles=$((n * 10)) sequence=$((++sequence))
+			done
+		done
+	} >one/rows.csv
+	run -0 tlbscope report one
+	run -0 cat one/guidance.md
+	says "Run one: 2M pages are cached in pieces: from 64 to 128 lines" \
+		"2M pages do not make the TLB reach farther in this VM"
+	says_not transparent_hugepage=madvise ".."
+}
+
 @test "report: the plan as it became rows" {
 	need jq jq
 	jq '.plan.sections = [
