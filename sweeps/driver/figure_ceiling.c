@@ -210,8 +210,9 @@ static int draw_advice(const struct figures_from *from, const struct ceiling_adv
 	}
 	write_data(out, panel, n);
 	fclose(out);
-	drawing.note = xasprintf("medians over %zu repeats of %llu iterations; thin bars: least to most; n* with "
-				 "its 95 %% interval", most_repeats(panel, n), row->c.iterations);
+	g = most_repeats(panel, n);
+	drawing.note = xasprintf("medians over %zu repeat%s of %llu iterations%s; n* with its 95 %% interval", g,
+				 g == 1 ? "" : "s", row->c.iterations, g > 1 ? "; thin bars: least to most" : "");
 	drawing.title = xasprintf("Break-even of tlb_single_page_flush_ceiling, host page %s", advice->host);
 	drawing.text = xstrdup("Cost of flushing n pages one by one and of one full flush.");
 	for (i = 0; i < n; i++)

@@ -161,7 +161,7 @@ static int draw_set(const struct figures_from *from, const struct reach_set *set
 	struct drawing drawing = { .script = "reach", .unit = "TSC cycles a line" };
 	char *base, *path, *heading, host[32];
 	FILE *out = figure_data(from, name, &base, p);
-	size_t curves = 0;
+	size_t curves = 0, repeats;
 	int result;
 
 	if (out) {
@@ -176,8 +176,10 @@ static int draw_set(const struct figures_from *from, const struct reach_set *set
 		free(base);
 		return out ? 0 : -EINVAL;
 	}
-	drawing.note = xasprintf("medians over %zu repeats of %llu iterations; thin bars: quartiles of the "
-				 "repeats", most_repeats(set), set->key->c.iterations);
+	repeats = most_repeats(set);
+	drawing.note = xasprintf("medians over %zu repeat%s of %llu iterations%s", repeats, repeats == 1 ? "" : "s",
+				 set->key->c.iterations,
+				 repeats > 1 ? "; thin bars: quartiles of the repeats" : "");
 	drawing.title = xstrdup("Reach: latency against the number of lines");
 	drawing.text = describe(set);
 	heading = xasprintf("%s, target %s, host page %s", set->key->cpu, set->key->target,
