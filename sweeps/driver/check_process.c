@@ -109,7 +109,7 @@ static int count_instructions(const struct counting *counting, double *ratio)
 	int result;
 
 	own.event[0] =
-		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
+		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "", "" };
 	if (perf_group_open(&own.group, counting->group.ops, own.event, 1, 0, PERF_USER, &p))
 		return -ENODATA;
 	result = perf_group_start(&own.group) ?: counting_start(&own, &before);

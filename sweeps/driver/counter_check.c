@@ -15,8 +15,11 @@ static void judge(struct counting *counting, size_t i, int good, char *seen)
 {
 	counting->check[i] = seen;
 	counting->refused[i] = !good;
-	counting_log(counting, "self-check of %s: %s: %s", counting->event[i].name,
-		     good ? "good" : "REFUSED", seen);
+	if (good)
+		counting_log(counting, "self-check of %s: good: %s", counting->event[i].name, seen);
+	else
+		counting_tell(counting, "not counted: event %s: self-check: REFUSED: %s",
+			      counting->event[i].name, seen);
 }
 
 static void judge_walks(struct counting *counting, size_t i, double beyond, double one_page)
@@ -46,7 +49,7 @@ static int has_core_events(const struct counting *counting)
 	size_t i;
 
 	for (i = 0; i < counting->events; i++)
-		if (counting->event[i].is_core)
+		if (counting->event[i].is_core && !*counting->event[i].missing)
 			return 1;
 	return 0;
 }
@@ -59,8 +62,9 @@ static int is_needed(const struct counting *counting, enum check_load load)
 	if (load == CHECK_INSTRUCTIONS)
 		return has_core_events(counting);
 	for (i = 0; i < counting->events; i++)
-		if (load == CHECK_FRESH ? is_page_faults(&counting->event[i])
-					: counting->event[i].is_walk)
+		if (!*counting->event[i].missing &&
+		    (load == CHECK_FRESH ? is_page_faults(&counting->event[i])
+					 : counting->event[i].is_walk))
 			return 1;
 	return 0;
 }
@@ -109,6 +113,8 @@ int counter_check(struct counting *counting, check_fn *run, void *context)
 	counting->checked = 1;
 	check_instructions(counting, result[CHECK_INSTRUCTIONS], counts[CHECK_INSTRUCTIONS][0]);
 	for (i = 0; i < counting->events && !counting->why_not; i++) {
+		if (*counting->event[i].missing)
+			continue;
 		if (counting->event[i].is_walk && !result[CHECK_BEYOND] && !result[CHECK_ONE_PAGE])
 			judge_walks(counting, i, counts[CHECK_BEYOND][i],
 				    counts[CHECK_ONE_PAGE][i]);

@@ -123,6 +123,7 @@ int counting_choose(struct counting *counting, const struct count_request *reque
 	int found, result;
 
 	memset(counting, 0, sizeof(*counting));
+	counting->asked = request->events != 0;
 	result = choose_source(counting, request, target, sources, unasked, p);
 	if (result || counting->source == COUNT_NONE)
 		return result;
@@ -212,33 +213,84 @@ int counting_wants(const struct counting *counting, const struct ts_case *c)
 	return counting->source == COUNT_PROCESS ? c->phase == TS_RETOUCH : c->phase > TS_RETOUCH;
 }
 
-void counting_give_up(struct counting *counting, const char *format, ...)
+static void write_log(const struct counting *counting, const char *text)
 {
-	va_list args;
-
-	if (counting->why_not)
+	if (!counting->log)
 		return;
-	va_start(args, format);
-	if (vasprintf(&counting->why_not, format, args) < 0)
+	fprintf(counting->log, "driver: counters: %s\n", text);
+	fflush(counting->log);
+}
+
+static char *formatted(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
 		abort();
-	va_end(args);
-	perf_group_close(&counting->group);
-	counting_log(counting, "no events are counted (%s): %s",
-		     count_source_names[counting->source], counting->why_not);
+	return text;
 }
 
 void counting_log(const struct counting *counting, const char *format, ...)
 {
 	va_list args;
+	char *text;
 
-	if (!counting->log)
-		return;
-	fputs("driver: counters: ", counting->log);
 	va_start(args, format);
-	vfprintf(counting->log, format, args);
+	text = formatted(format, args);
 	va_end(args);
-	fputc('\n', counting->log);
-	fflush(counting->log);
+	write_log(counting, text);
+	free(text);
+}
+
+void counting_tell(const struct counting *counting, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = formatted(format, args);
+	va_end(args);
+	write_log(counting, text);
+	if (counting->asked)
+		fprintf(stderr, "counters: %s\n", text);
+	free(text);
+}
+
+/* ": A, B": the events that are not known to be missing; the caller frees. */
+static char *event_names(const struct counting *counting)
+{
+	char *names = xstrdup(""), *longer;
+	size_t i;
+
+	for (i = 0; i < counting->events; i++) {
+		if (*counting->event[i].missing)
+			continue;
+		longer = xasprintf("%s%s%s", names, *names ? ", " : ": ", counting->event[i].name);
+		free(names);
+		names = longer;
+	}
+	return names;
+}
+
+void counting_give_up(struct counting *counting, const char *format, ...)
+{
+	va_list args;
+	char *names;
+
+	if (counting->why_not)
+		return;
+	va_start(args, format);
+	counting->why_not = formatted(format, args);
+	va_end(args);
+	perf_group_close(&counting->group);
+	names = event_names(counting);
+	if (*names)
+		counting_tell(counting, "no events are counted (%s%s): %s",
+			      count_source_names[counting->source], names, counting->why_not);
+	else /* each was told when it was found missing */
+		counting_log(counting, "no events are counted (%s): %s",
+			     count_source_names[counting->source], counting->why_not);
+	free(names);
 }
 
 void counting_set(struct counting *counting, const double *counts, double iterations)
@@ -246,7 +298,8 @@ void counting_set(struct counting *counting, const double *counts, double iterat
 	size_t i;
 
 	for (i = 0; i < counting->events; i++)
-		counting->value[i] = counting->refused[i] ? NAN : counts[i] / iterations;
+		counting->value[i] = counting->refused[i] || *counting->event[i].missing ?
+					     NAN : counts[i] / iterations;
 }
 
 void counting_take(struct counting *counting, struct row *row)
@@ -302,13 +355,17 @@ json_t *counting_describe(const struct counting *counting)
 	char text[96];
 	size_t i;
 
-	for (i = 0; i < counting->events; i++)
+	for (i = 0; i < counting->events; i++) {
+		const char *missing = counting->event[i].missing;
+
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s?, s:b}", "name",
+			list, json_pack("{s:s, s:s, s:s, s:s?, s:b, s:s?}", "name",
 					counting->event[i].name, "encoding",
 					event_encoding(&counting->event[i], text, sizeof(text)),
 					"from", counting->event[i].from, "self_check",
-					counting->check[i], "refused", counting->refused[i]));
+					counting->check[i], "refused", counting->refused[i],
+					"missing", *missing ? missing : NULL));
+	}
 	return json_pack("{s:s, s:s?, s:s?, s:s?, s:o, s:o}", "source",
 			 count_source_names[counting->source], "why_not", counting->why_not, "pmu",
 			 counting->pmu, "watchdog", counting->watchdog, "events", list,

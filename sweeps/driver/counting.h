@@ -35,6 +35,7 @@ struct counting {
 	size_t events;
 	char *check[MAX_EVENTS];  /* what the self-check saw; 0: not made */
 	u8 refused[MAX_EVENTS];	  /* by the self-check: its column stays empty */
+	int asked;		  /* events were named by the user, who is told what is not counted */
 	int checked;		  /* the self-check is over */
 	struct perf_group group;  /* of sources host and process */
 	char *pmu;		  /* what the target said of its PMU; 0: nothing */
@@ -78,7 +79,11 @@ void counting_take(struct counting *counting, struct row *row);
 void counting_log(const struct counting *counting, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Gives up counting for the whole run; logged once. */
+/* A line for the log, and for the terminal when the user has named the events. */
+void counting_tell(const struct counting *counting, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Gives up counting for the whole run; logged once, and told as counting_tell() does. */
 void counting_give_up(struct counting *counting, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -80,7 +80,7 @@ static int check_host_instructions(const struct checked *checked, double *ratio)
 	int result;
 
 	own.event[0] =
-		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "" };
+		(struct event){ "instructions", event_core_type(), EVENT_INSTRUCTIONS, 1, 0, "", "" };
 	if (perf_group_open(&own.group, &perf_system, own.event, 1, checked->thread, checked->side,
 			    &p))
 		return -ENODATA;

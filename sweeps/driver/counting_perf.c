@@ -28,18 +28,20 @@ static int try_group(struct counting *counting, const struct perf_ops *ops, stru
 {
 	struct perf_group group;
 	struct perf_counts counts;
+	size_t open;
 	int result =
 		perf_group_open(&group, ops, counting->event, counting->events, 0, PERF_USER, p);
 
 	if (result)
 		return result;
 	result = perf_group_start(&group) ?: perf_group_read(&group, &counts);
+	open = group.open;
 	perf_group_close(&group);
 	if (result)
 		problem(p, EXIT_FAILED,
 			"the group of %zu events never runs: not enough free counters; ask for "
 			"fewer with --event, or end other users of the PMU%s",
-			counting->events,
+			open,
 			geteuid() ? " (as root, the NMI watchdog is switched off)" : "");
 	return result;
 }
@@ -64,6 +66,46 @@ static int watchdog_off(struct counting *counting)
 	return 0;
 }
 
+/* From the trial to the counting group. */
+static int open_group(struct counting *counting, const struct perf_ops *ops, pid_t thread,
+		      enum perf_side side, struct problem *p)
+{
+	int result = try_group(counting, ops, p) ?:
+		     perf_group_open(&counting->group, ops, counting->event, counting->events,
+				     thread, side, p);
+
+	if (!result && perf_group_start(&counting->group))
+		result = problem(p, EXIT_FAILED, "the group of events cannot be started");
+	return result;
+}
+
+/*
+ * Marks the events that cannot be opened even when they are alone, whatever became of their group.
+ * Returns how many those are; each is told with its reason.
+ */
+static size_t find_missing(struct counting *counting, const struct perf_ops *ops, pid_t thread,
+			   enum perf_side side)
+{
+	struct perf_group group;
+	struct problem p;
+	size_t i, found = 0;
+
+	for (i = 0; i < counting->events; i++) {
+		struct event *event = &counting->event[i];
+
+		if (*event->missing)
+			continue;
+		if (!perf_group_open(&group, ops, event, 1, thread, side, &p)) {
+			perf_group_close(&group);
+			continue;
+		}
+		snprintf(event->missing, sizeof(event->missing), "%.399s", p.text);
+		counting_tell(counting, "not counted: %s", event->missing);
+		found++;
+	}
+	return found;
+}
+
 void counting_open(struct counting *counting, const struct perf_ops *ops, pid_t thread,
 		   enum perf_side side)
 {
@@ -73,19 +115,16 @@ void counting_open(struct counting *counting, const struct perf_ops *ops, pid_t 
 	if (counting->why_not || !counting->events)
 		return;
 	perf_group_close(&counting->group);
-	result = try_group(counting, ops, &p);
+	result = open_group(counting, ops, thread, side, &p);
+	if (result && find_missing(counting, ops, thread, side))
+		result = open_group(counting, ops, thread, side, &p);
 	if (result && !watchdog_off(counting))
-		result = try_group(counting, ops, &p);
-	if (!result)
-		result = perf_group_open(&counting->group, ops, counting->event, counting->events,
-					 thread, side, &p);
-	if (!result && perf_group_start(&counting->group))
-		result = problem(&p, EXIT_FAILED, "the group of events cannot be started");
+		result = open_group(counting, ops, thread, side, &p);
 	if (result)
 		counting_give_up(counting, "%s", p.text);
 	else
 		counting_log(counting, "%zu events of thread %d in one pinned group%s",
-			     counting->events, (int)thread,
+			     counting->group.open, (int)thread,
 			     side == PERF_GUEST ? ", guest only" : "");
 }
 

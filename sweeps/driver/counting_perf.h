@@ -7,8 +7,9 @@
 
 /*
  * Opens the events for a thread (0: this one). Where the counters do not take them, the NMI
- * watchdog is switched off (root only; host_state.c restores it); where they still do not, nothing
- * is counted (why_not).
+ * watchdog is switched off (root only; host_state.c restores it). An event that cannot even be opened
+ * alone becomes missing, and the others are counted; where that does not help either, nothing is
+ * counted (why_not).
  */
 void counting_open(struct counting *counting, const struct perf_ops *ops, pid_t thread,
 		   enum perf_side side);

@@ -20,6 +20,7 @@ struct event {
 	int is_core;   /* counted by the core's PMU, so by a guest's or the module, too */
 	int is_walk;   /* one for each load that misses the TLB: has a known load */
 	char from[96]; /* who says so: "cpu file skylake", "libpfm4", "raw" */
+	char missing[400]; /* why it cannot be opened here, with the remedy; empty: it can */
 };
 
 /* perf's type number of the PMU of performance cores: cpu_core on hybrid CPUs, else cpu. */

@@ -107,14 +107,20 @@ static int open_problem(int error, const struct event *event, size_t position, s
 static int open_one(struct perf_group *group, const struct event *event, pid_t thread,
 		    enum perf_side side)
 {
-	struct perf_event_attr attr = attributes(event, !group->events, side);
+	struct perf_event_attr attr = attributes(event, !group->open, side);
 	int fd, result;
 
+	if (*event->missing) {
+		group->fd[group->events++] = -1;
+		return 0;
+	}
 	do {
-		fd = group->ops->open(&attr, thread, group->events ? group->fd[0] : -1);
+		fd = group->ops->open(&attr, thread, group->open ? group->leader : -1);
 	} while (fd == -EINTR);
 	if (fd < 0)
 		return fd;
+	if (!group->open++)
+		group->leader = fd;
 	group->fd[group->events] = fd;
 	result = group->ops->control(fd, PERF_EVENT_IOC_ID,
 				     (unsigned long)&group->id[group->events]);
@@ -136,17 +142,21 @@ int perf_group_open(struct perf_group *group, const struct perf_ops *ops,
 	for (i = 0; i < n; i++) {
 		result = open_one(group, &events[i], thread, side);
 		if (result) {
+			size_t before = group->open;
+
 			perf_group_close(group);
-			return open_problem(result, &events[i], i, p);
+			return open_problem(result, &events[i], before, p);
 		}
 	}
-	return 0;
+	return group->open ? 0 : problem(p, EXIT_FAILED, "%s", events[0].missing);
 }
 
 void perf_group_close(struct perf_group *group)
 {
 	while (group->events)
-		group->ops->close(group->fd[--group->events]);
+		if (group->fd[--group->events] >= 0)
+			group->ops->close(group->fd[group->events]);
+	group->open = 0;
 }
 
 /* ---- count ---- */
@@ -155,10 +165,10 @@ int perf_group_start(struct perf_group *group)
 {
 	int result;
 
-	if (!group->events)
+	if (!group->open)
 		return -ENODATA;
 	do {
-		result = group->ops->control(group->fd[0], PERF_EVENT_IOC_ENABLE,
+		result = group->ops->control(group->leader, PERF_EVENT_IOC_ENABLE,
 					     PERF_IOC_FLAG_GROUP);
 	} while (result == -EINTR);
 	return result;
@@ -178,9 +188,12 @@ static int sort_in(const struct perf_group *group, const struct reading *reading
 	size_t i, j;
 
 	for (i = 0; i < group->events; i++) {
-		for (j = 0; j < group->events && reading->entry[j].id != group->id[i]; j++)
+		counts->value[i] = 0;
+		if (group->fd[i] < 0)
+			continue;
+		for (j = 0; j < group->open && reading->entry[j].id != group->id[i]; j++)
 			;
-		if (j == group->events)
+		if (j == group->open)
 			return -EIO;
 		counts->value[i] = reading->entry[j].value;
 	}
@@ -192,16 +205,16 @@ int perf_group_read(struct perf_group *group, struct perf_counts *counts)
 	struct reading reading;
 	ssize_t n;
 
-	if (!group->events)
+	if (!group->open)
 		return -ENODATA;
 	do {
-		n = group->ops->read(group->fd[0], &reading, sizeof(reading));
+		n = group->ops->read(group->leader, &reading, sizeof(reading));
 	} while (n == -EINTR);
 	if (n < 0)
 		return n;
 	if (!n)
 		return -ENODATA;
-	if (n != (ssize_t)(24 + 16 * group->events) || reading.events != group->events)
+	if (n != (ssize_t)(24 + 16 * group->open) || reading.events != group->open)
 		return -EIO;
 	counts->enabled = reading.enabled;
 	counts->running = reading.running;

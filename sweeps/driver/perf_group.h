@@ -45,19 +45,21 @@ enum perf_side {
 
 struct perf_group {
 	const struct perf_ops *ops;
-	int fd[MAX_EVENTS];
+	int fd[MAX_EVENTS]; /* -1: a missing event, not in the group */
 	u64 id[MAX_EVENTS];
-	size_t events;
+	size_t events; /* asked for */
+	size_t open;   /* of them in the group */
+	int leader;    /* the first of these */
 };
 
 struct perf_counts {
-	u64 value[MAX_EVENTS]; /* in the order of the events */
+	u64 value[MAX_EVENTS]; /* in the order of the events; of a missing one 0, which means nothing */
 	u64 enabled, running;  /* nanoseconds */
 };
 
 /*
- * Opens a stopped group for a thread (0: the calling one). A problem tells what is in the way and
- * what to do about it; nothing stays open then.
+ * Opens a stopped group for a thread (0: the calling one) of all events but those that are missing.
+ * A problem tells what is in the way and what to do about it; nothing stays open then.
  */
 int perf_group_open(struct perf_group *group, const struct perf_ops *ops,
 		    const struct event *events, size_t n, pid_t thread, enum perf_side side,

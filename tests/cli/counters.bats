@@ -115,12 +115,41 @@ need_perf() {
 @test "no PMU: empty columns, one line in the log, rows as valid as ever" {
 	[ ! -e /sys/bus/event_source/devices/cpu ] && [ ! -e /sys/bus/event_source/devices/cpu_core ] ||
 		skip "this machine has a PMU"
-	tlbscope run --on user --guest 4k --event r0e08 --out run
+	run -0 --separate-stderr tlbscope run --on user --guest 4k --event r0e08 --out run
+	# shellcheck disable=SC2154 # stderr is set by run
+	[ "$(grep -c 'not counted: event r0e08: .*pmu=on' <<<"$stderr")" -eq 1 ]
 	every run r0e08 .
 	[ "$(grep -c 'driver: counters: no events are counted' run/log.txt)" -eq 1 ]
 	grep -q 'pmu=on' run/log.txt
 	grep -q '"why_not": "event r0e08' run/run.json
 	[ "$(values run valid | grep -c no-counter)" -eq 0 ]
+}
+
+@test "an event that cannot be counted is named, and the others are counted" {
+	[ ! -e /sys/bus/event_source/devices/cpu ] && [ ! -e /sys/bus/event_source/devices/cpu_core ] ||
+		skip "this machine has a PMU"
+	need_perf
+	run -0 --separate-stderr tlbscope run --on user --guest 4k --event r0e08 --event page-faults \
+		--event task-clock --out run
+	[ "$(grep -c 'not counted: ' <<<"$stderr")" -eq 1 ]
+	grep -q 'not counted: event r0e08: .*no such counter' <<<"$stderr"
+	every run r0e08 .
+	[ "$(values run page-faults phase=retouch | grep -c '^0.0000$')" -ge 1 ]
+	[ "$(values run task-clock | awk '$1 > 0' | wc -l)" -eq 4 ]
+	grep -q '"missing": "event r0e08' run/run.json
+}
+
+# Refills are not counted: the run would end with an empty column.
+@test "events that no row of the plan would be counted in" {
+	refused run fracture --on tcg --event page-faults
+	says --event "both, op and access" --phase
+	refused run fracture --on user --phase refill --event page-faults
+	says retouch
+	need_qemu
+	need_perf
+	run -0 --separate-stderr tcg fracture --guest 4k --at far --repeats 1 --iterations 2 --leaves 4 \
+		--phase refill,both --event page-faults --out run
+	grep -q 'events are counted in [0-9]* of [0-9]* rows' <<<"$stderr"
 }
 
 @test "events and counters that cannot be" {

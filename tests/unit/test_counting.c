@@ -29,9 +29,11 @@
 /* ---- a kernel of our own ---- */
 
 static struct {
-	struct perf_event_attr attr[MAX_EVENTS];
+	struct perf_event_attr attr[2 * MAX_EVENTS];
 	int opened, open, started;
 	int fail_at, error; /* the open() that fails, from 0; -1: none */
+	int room;	    /* events that a group may have; 0: any number */
+	u64 lacks;	    /* config of an event that there is not; 0: none */
 	int interrupts;	    /* so many calls are interrupted first */
 	int eof, backwards; /* read() gives 0 bytes; the last counter goes back */
 	int read_error;
@@ -55,6 +57,11 @@ static int fake_open(struct perf_event_attr *attr, pid_t thread, int group)
 		return -EINTR;
 	if (kernel.opened == kernel.fail_at)
 		return -kernel.error;
+	if (kernel.lacks && attr->config == kernel.lacks)
+		return -ENOENT;
+	if (kernel.room && kernel.open == kernel.room)
+		return -EINVAL;
+	assert_true(kernel.opened < 2 * MAX_EVENTS);
 	kernel.attr[kernel.opened++] = *attr;
 	return 100 + kernel.open++;
 }
@@ -391,8 +398,7 @@ static void a_group_that_does_not_fit_is_told(void **state)
 	counting = (struct counting){ .source = COUNT_HOST, .events = 3 };
 	memcpy(counting.event, three, sizeof(three));
 	new_kernel();
-	kernel.fail_at = 1;
-	kernel.error = EINVAL;
+	kernel.room = 1;
 	counting_open(&counting, &fake, 4711, PERF_GUEST);
 	assert_non_null(strstr(counting.why_not, "HITS: not together"));
 	assert_int_equal(kernel.open, 0);
@@ -407,6 +413,42 @@ static void a_group_that_does_not_fit_is_told(void **state)
 	assert_true(kernel.started);
 	counting_free(&counting);
 	assert_int_equal(kernel.open, 0);
+}
+
+/* The events that there are count, each its own; the one that there is not stays empty and says why. */
+static void a_missing_event_costs_no_other(void **state)
+{
+	size_t missing, i;
+
+	(void)state;
+	for (missing = 0; missing < 3; missing++) {
+		struct counting counting = { .source = COUNT_PROCESS, .events = 3 };
+		struct perf_counts before;
+		double counts[MAX_EVENTS];
+
+		memcpy(counting.event, three, sizeof(three));
+		new_kernel();
+		kernel.lacks = three[missing].config;
+		counting_open(&counting, &fake, 4711, PERF_USER);
+		assert_null(counting.why_not);
+		assert_int_equal(kernel.open, 2);
+		assert_int_equal(counting_start(&counting, &before), 0);
+		kernel.value[0] += 70; /* in the order in which they were opened */
+		kernel.value[1] += 9;
+		assert_int_equal(counting_stop(&counting, &before, counts), 0);
+		counting_set(&counting, counts, 10);
+		for (i = 0; i < 3; i++) {
+			if (i == missing) {
+				assert_true(isnan(counting.value[i]));
+				assert_non_null(strstr(counting.event[i].missing, "no such counter"));
+				continue;
+			}
+			assert_true(counting.value[i] == (i == (missing ? 0 : 1) ? 7.0 : 0.9));
+			assert_string_equal(counting.event[i].missing, "");
+		}
+		counting_free(&counting);
+		assert_int_equal(kernel.open, 0);
+	}
 }
 
 /* ---- self-check ---- */
@@ -776,6 +818,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_counted_is_empty),
 		cmocka_unit_test(columns_follow_the_targets),
 		cmocka_unit_test(a_group_that_does_not_fit_is_told),
+		cmocka_unit_test(a_missing_event_costs_no_other),
 		cmocka_unit_test(counters_that_lie_are_refused),
 		cmocka_unit_test(the_loops_length_is_known),
 		cmocka_unit_test(software_events_of_this_process),
