@@ -295,7 +295,7 @@ static const char *explanation(const char *reasons)
 
 static void refuse(const struct rows *rows, struct ceiling *c)
 {
-	const char *measure = "; tlbscope run ceiling measures what is needed";
+	const char *measure = "; tlbscope run ceiling measures what is needed, on target kvm, module or user";
 	const char *first = NULL;
 	size_t i;
 

@@ -18,6 +18,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* The answer of a run on stdout: break-even and ceiling, or the one line that says why there is none. */
+int ceiling_answer(const char *run, struct problem *problem);
+
 #define CEILING_STANDARD 33 /* Linux since 2014 (commit a5102476a24b) */
 #define CEILING_MOST TS_MAX_COUNT
 

@@ -121,17 +121,24 @@ static const char *value_of(const char *line, const char *key)
 	return "";
 }
 
+#define HINT "hint=\""
+
 /* An error line instead of a row: is it about this case, or the end of the guest? */
 static int on_error(const struct link *link, const char *rest, const struct ts_case *c, struct row *row, struct problem *p)
 {
 	char status[64], text[512];
 	struct ts_text out;
+	const char *hint;
 
 	snprintf(status, sizeof(status), "%s", value_of(rest, "status"));
 	if (!strcmp(status, "exception"))
 		return -EPIPE;
 	if (!strcmp(status, "no-feature") || (!strcmp(status, "no-memory") && link->declines_memory)) {
 		row_reason(row, status);
+		hint = strstr(rest, HINT); /* the last key, in quotes */
+		hint = hint ? hint + strlen(HINT) : rest;
+		snprintf(text, sizeof(text), "%s", value_of(rest, "word"));
+		problem(p, EXIT_FAILED, "%s%s%.*s", text, *text ? ": " : "", (int)strcspn(hint, "\""), hint);
 		return -ENOTSUP;
 	}
 	ts_text_init(&out, text, sizeof(text));

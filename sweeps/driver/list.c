@@ -17,6 +17,32 @@
 #define TS_QEMU "qemu-system-x86_64"
 #endif
 
+/* The targets that measure something of a plan unasked, then those that do only with --phase. */
+static void print_targets(const struct plan *plan)
+{
+	const char *between = "";
+	char *phases;
+	size_t i;
+
+	printf("%-10s on: ", "");
+	for (i = 0; targets[i]; i++) {
+		if (!plan_measures_on(plan, targets[i]->name, targets[i]->phases))
+			continue;
+		printf("%s%s", between, targets[i]->name);
+		between = ", ";
+	}
+	for (i = 0; targets[i]; i++) {
+		if (!plan_runs_on(plan, targets[i]->name) ||
+		    plan_measures_on(plan, targets[i]->name, targets[i]->phases))
+			continue;
+		phases = plan_phases(plan, targets[i]->name);
+		printf("%s%s only with --phase %s", *between ? "; " : "", targets[i]->name, phases);
+		free(phases);
+		between = "; ";
+	}
+	printf("\n");
+}
+
 static int list_plans(struct problem *p)
 {
 	char **names = plan_names(p);
@@ -28,8 +54,8 @@ static int list_plans(struct problem *p)
 		if (!result)
 			result = plan_load(names[i], &plan, p);
 		if (!result) {
-			printf("%-10s %s\n%-10s %s\n%-10s on: %s\n", names[i], plan.title, "", plan.about,
-			       "", plan.section[0].on ?: "all targets");
+			printf("%-10s %s\n%-10s %s\n", names[i], plan.title, "", plan.about);
+			print_targets(&plan);
 			plan_free(&plan);
 		}
 		free(names[i]);
@@ -55,13 +81,26 @@ static int list_ops(struct problem *p)
 static int list_axes(struct problem *p)
 {
 	char values[128];
+	size_t t;
 	u32 i;
 
 	(void)p;
 	for (i = 0; i < TS_KEYS; i++) {
+		if (i == TS_KEY_REPEAT)
+			continue; /* the run numbers them: see repeats */
 		axis_values(i, values, sizeof(values));
 		printf("%-11s %s\n%-11s values: %s\n", ts_keys[i].name, ts_keys[i].help, "", values);
 	}
+	/* Of a plan, not of a case. */
+	printf("%-11s host pages, where the target chooses them:", "host");
+	for (t = 0; targets[t]; t++)
+		if (targets[t]->chooses_host)
+			printf(" %s", targets[t]->name);
+	printf("\n%-11s values:", "");
+	for (i = 0; i < PLAN_HOSTS; i++)
+		printf(" %s", plan_host_names[i]);
+	printf("\n%-11s repetitions of the whole plan\n%-11s values: 1 to %d\n", "repeats", "",
+	       TS_MAX_REPEATS);
 	return 0;
 }
 

@@ -147,18 +147,19 @@ static u64 seen_bit(const char *name)
 	return !strcmp(name, "repeats") ? SEEN_REPEATS : 1ULL << ts_key_find(name, strlen(name));
 }
 
+/* All that there can be: a plan may name one that this build does not have. */
+static const char *const target_names[] = { "kvm", "module", "user", "tcg", "model", 0 };
+
 static int set_on(struct loader *loader, struct section *section, const char *list)
 {
-	/* All that there can be: a plan may name one that this build does not have. */
-	static const char *const names[] = { "kvm", "module", "user", "tcg", "model" };
 	const char *at = list;
 	size_t n, i;
 
 	for (; *at; at += n + (at[n] == ',')) {
 		n = strcspn(at, ",");
-		for (i = 0; i < TS_COUNT(names) && !ts_equal_n(at, n, names[i]); i++)
+		for (i = 0; target_names[i] && !ts_equal_n(at, n, target_names[i]); i++)
 			;
-		if (i == TS_COUNT(names))
+		if (!target_names[i])
 			return bad_line(loader, "no such target in", list,
 					"targets are kvm, module, user, tcg and model");
 	}
@@ -434,6 +435,91 @@ int plan_runs_on(const struct plan *plan, const char *target)
 	return 0;
 }
 
+static u32 section_phases(const struct section *section)
+{
+	const struct ts_axis *axis = &section->sweep.axis[TS_KEY_PHASE];
+	u32 mask = axis->n ? 0 : 1u << TS_REFILL, i; /* ts_case_init()'s */
+
+	for (i = 0; i < axis->n; i++)
+		mask |= 1u << axis->value[i];
+	return mask;
+}
+
+int plan_measures_on(const struct plan *plan, const char *target, u32 phases)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++)
+		if (runs_on(&plan->section[i], target) &&
+		    (section_phases(&plan->section[i]) & phases ||
+		     plan->section[i].overridden & 1u << TS_KEY_PHASE))
+			return 1;
+	return 0;
+}
+
+/* The words of a mask, with commas between; caller frees. */
+static char *join(const char *const *names, u32 mask)
+{
+	char *text = xstrdup(""), *longer;
+	u32 i;
+
+	for (i = 0; names[i]; i++) {
+		if (!(mask & 1u << i))
+			continue;
+		longer = xasprintf("%s%s%s", text, *text ? "," : "", names[i]);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+char *plan_phases(const struct plan *plan, const char *target)
+{
+	u32 mask = 0;
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++)
+		if (runs_on(&plan->section[i], target))
+			mask |= section_phases(&plan->section[i]);
+	return join(ts_phase_names, mask);
+}
+
+const struct section *plan_host_section(const struct plan *plan, const char *target)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sections; i++)
+		if (plan->section[i].hosts && runs_on(&plan->section[i], target))
+			return &plan->section[i];
+	return NULL;
+}
+
+int plan_nothing(const struct plan *plan, const struct plan_filter *filter, struct problem *p)
+{
+	u32 i, mask = 0;
+	char *has, *measures;
+
+	for (i = 0; target_names[i]; i++)
+		mask |= (u32)plan_runs_on(plan, target_names[i]) << i;
+	if (!plan_runs_on(plan, filter->target)) {
+		has = join(target_names, mask);
+		problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s; it is for %s", plan->name,
+			filter->target, has);
+		free(has);
+		return -EINVAL;
+	}
+	if (plan_measures_on(plan, filter->target, filter->phases))
+		return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s: its CPU lacks what each "
+			       "section needs (when)", plan->name, filter->target);
+	has = plan_phases(plan, filter->target);
+	measures = join(ts_phase_names, filter->phases);
+	problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s: it measures %s, and what the plan has "
+		"for it only when asked to: --phase %s", plan->name, filter->target, measures, has);
+	free(has);
+	free(measures);
+	return -EINVAL;
+}
+
 static void add_case(struct planned **list, size_t *count, const struct section *section,
 		     const struct ts_case *c, const char *host, u64 repeat)
 {
@@ -529,10 +615,7 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 		return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s: the axes given as "
 			       "options contradict the plan's (tlbscope list axes); leave some out", plan->name,
 			       filter->target);
-	return problem(p, EXIT_INPUT, "plan %s: nothing to measure on target %s; it is for %s%s", plan->name,
-		       filter->target, plan->section[0].on ?: "all targets",
-		       plan->section[0].on ? "" : ", but this one does not measure these phases unless "
-						  "--phase asks for them");
+	return plan_nothing(plan, filter, p);
 }
 
 /* Memory below the window: firmware and image; see the guest's memory map. */

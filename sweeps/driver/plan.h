@@ -86,6 +86,18 @@ int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct
 /* Is any section of the plan for a target of that name? */
 int plan_runs_on(const struct plan *plan, const char *target);
 
+/* Does one of them have a phase that the target measures (1 << enum ts_phase), or that was asked for? */
+int plan_measures_on(const struct plan *plan, const char *target, u32 phases);
+
+/* Phases of the sections for a target, with commas between, in this program's order; caller frees. */
+char *plan_phases(const struct plan *plan, const char *target);
+
+/* The first section for a target that lists host pages; 0 if none does. */
+const struct section *plan_host_section(const struct plan *plan, const char *target);
+
+/* That the plan has nothing for a target, why not, and what to do about it. */
+int plan_nothing(const struct plan *plan, const struct plan_filter *filter, struct problem *problem);
+
 /*
  * Bytes of guest memory that the plan's windows on a target need, for a guest image that starts them at 16 MiB: those of the cases
  * with 1G leaves, or those of the others; 0 if there are none.

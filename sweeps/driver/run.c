@@ -4,12 +4,13 @@
  *
  * The order of the cases is fixed by the plan, so a run that was stopped goes on behind its last whole row.
  */
+#include "ceiling.h"
 #include "command.h"
 #include "counting.h"
 #include "judge.h"
 #include "machine.h"
-#include "probe_target.h"
 #include "record.h"
+#include "run_target.h"
 #include "table.h"
 #include "target.h"
 #include "util.h"
@@ -25,6 +26,7 @@
 #define TS_QEMU "qemu-system-x86_64"
 #endif
 #define MAX_OVERRIDES 64
+#define MAX_DECLINED 8 /* different words for declined cases that are told; log.txt has all */
 
 struct request {
 	const char *plan, *target, *out, *resume;
@@ -164,77 +166,31 @@ static const struct argp_option *run_options(void)
 	return all;
 }
 
-/* ---- target ---- */
+/* ---- what does not fit the target ---- */
 
-/* What keeps a target from running, as a problem; the remedy's id stands in brackets, as in doctor. */
-static int lack_problem(const struct target_ops *ops, const struct probe *probe,
-			const struct finding *f, struct problem *p)
+/* An option that the target cannot carry out is refused: its rows would not be what was asked for. */
+static int check_options(const struct request *request, const struct target_ops *ops, struct problem *p)
 {
-	if (!probe)
-		return 0;
-	return problem(p, EXIT_INPUT, "target %s cannot run here: %s: %s%s%s%s%s%s", ops->name, probe->id,
-		       f->seen, *f->remedy ? "; " : "", f->remedy, *f->remedy_id ? " [" : "",
-		       f->remedy_id, *f->remedy_id ? "]" : "");
-}
-
-static int check_target(const struct target_ops *ops, const struct options *options, struct problem *p)
-{
-	struct findings *findings = findings_new(options);
-	const struct finding *finding;
-	const struct probe *probe = target_lacks(ops, findings, &finding);
-	int result = lack_problem(ops, probe, finding, p);
-
-	findings_free(findings);
-	return result;
-}
-
-/*
- * The first target that the plan is for, that lacks nothing, and that has a verdict to give; says why not those
- * before it. 0 with what the last one lacks as the problem.
- */
-static const struct target_ops *best_target(const struct plan *plan, const struct options *options,
-					    struct problem *p)
-{
-	struct findings *findings = findings_new(options);
-	const struct target_ops *best = NULL, *declined = NULL;
-	const struct finding *finding;
-	const struct probe *probe;
+	static const struct {
+		int key;
+		u32 needs;
+		const char *why;
+	} bound[] = {
+		{ OPT_QEMU, TAKES_QEMU, "runs no QEMU" },   { OPT_CPU, TAKES_QEMU, "runs no QEMU" },
+		{ OPT_IMAGE, TAKES_QEMU, "runs no QEMU" },  { OPT_MEMORY, TAKES_QEMU, "runs no QEMU" },
+		{ OPT_FRESH, TAKES_FRESH_BOOT, "boots nothing for each cell" },
+	};
 	size_t i;
 
-	problem(p, EXIT_INPUT, "plan %s is for no target of this program", plan->name);
-	for (i = 0; targets[i] && !best; i++) {
-		if (!plan_runs_on(plan, targets[i]->name))
-			continue;
-		if (declined)
-			fprintf(stderr, "not on %s: %s\n", declined->name, strchr(p->text, ':') + 2);
-		declined = targets[i];
-		probe = target_lacks(targets[i], findings, &finding);
-		if (!lack_problem(targets[i], probe, finding, p)) {
-			probe = target_reservation(targets[i], findings, &finding);
-			if (!probe)
-				best = targets[i];
-			else
-				problem(p, EXIT_INPUT, "target %s is not taken unasked: %s: %s; --on %s runs it "
-					"all the same [%s]", targets[i]->name, probe->id, finding->seen,
-					targets[i]->name, finding->remedy_id);
-		}
-	}
-	findings_free(findings);
-	return best;
-}
-
-static const struct target_ops *choose_target(const char *name, const struct plan *plan,
-					      const struct options *options, struct problem *p)
-{
-	const struct target_ops *ops = name ? target_find(name) : best_target(plan, options, p);
-
-	if (name && !ops)
-		problem(p, EXIT_INPUT, "--on %s: no such target; tlbscope list targets names them", name);
-	if (name)
-		return ops && !check_target(ops, options, p) ? ops : NULL;
-	if (ops)
-		fprintf(stderr, "on target %s: %s\n", ops->name, ops->claims);
-	return ops;
+	for (i = 0; i < TS_COUNT(bound); i++)
+		if (request->given & 1u << (bound[i].key - OPT_ON) && !(ops->takes & bound[i].needs))
+			return problem(p, EXIT_INPUT, "--%s: target %s %s; leave it out, or name another "
+				       "target with --on", option_name(bound[i].key), ops->name, bound[i].why);
+	for (i = 0; i < (size_t)request->overrides; i++)
+		if (!strcmp(request->override[i].key, "host") && !ops->chooses_host)
+			return problem(p, EXIT_INPUT, "--host %s: target %s does not choose the host page; "
+				       "leave it out, or use --on kvm", request->override[i].list, ops->name);
+	return 0;
 }
 
 /* ---- progress ---- */
@@ -296,7 +252,31 @@ struct run {
 	struct planned *list;
 	size_t count, next, skipped;
 	int restarts;
+	struct declined {
+		char *text; /* reason and words */
+		size_t rows;
+	} declined[MAX_DECLINED];
+	size_t declines;
 };
+
+/* A case that the target has declined: its words are told once, below the table. */
+static void note_declined(struct run *run, const struct row *row, const char *words)
+{
+	char *text = xasprintf("%s: %s", row->valid, words);
+	size_t i;
+
+	for (i = 0; i < run->declines && strcmp(run->declined[i].text, text); i++)
+		;
+	if (i == MAX_DECLINED || !*words) {
+		free(text);
+		return;
+	}
+	if (i == run->declines)
+		run->declined[run->declines++] = (struct declined){ text, 0 };
+	else
+		free(text);
+	run->declined[i].rows++;
+}
 
 static json_t *describe_options(const struct options *o, enum count_source source)
 {
@@ -361,14 +341,14 @@ static int check_pages(const struct run *run, struct problem *p)
 {
 	size_t i;
 
-	if (!(run->target.features & TS_RING0) || run->target.features & TS_GB_PAGES)
+	if (run->target.features & TS_GB_PAGES)
 		return 0;
 	for (i = 0; i < run->count; i++)
 		if (ts_case_needs(&run->list[i].c) & TS_GB_PAGES)
 			return problem(p, EXIT_INPUT, "[%s] guest=1g: the CPU of target %s (%s) has no 1G "
-				       "pages; use --cpu max, or leave 1g out with --guest 4k,2m",
-				       run->list[i].section->name, run->target.ops->name,
-				       run->target.cpu);
+				       "pages; %sleave 1g out with --guest 4k,2m",
+				       run->list[i].section->name, run->target.ops->name, run->target.cpu,
+				       run->target.ops->takes & TAKES_QEMU ? "use --cpu max, or " : "");
 	return 0;
 }
 
@@ -422,9 +402,12 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 	int result;
 
 	counting_begin_row(&run->counting);
+	p->text[0] = '\0';
 	result = begin_cell(run, opened, p) ?: run->target.ops->measure(&run->target, c, &row, p);
 	if (result && result != -ENOTSUP)
 		return result;
+	if (result)
+		note_declined(run, &row, p->text);
 	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(c))
 		row_reason(&row, "twin");
 	judge_row(&row);
@@ -568,6 +551,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 				       run->target.ops->phases, run->target.ops->chooses_host };
 	result = plan_cases(&run->plan, &filter, &run->list, &run->count, &run->skipped, p) ?:
 		 check_pages(run, p) ?:
+		 (old ? 0 : run_check_events(&run->counting, run->list, run->count, 1, p)) ?:
 		 (old ? skip_measured(run, old, p) : 0) ?:
 		 describe_target(run, p);
 	if (!result && run->skipped)
@@ -609,7 +593,10 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 
 	if (result)
 		return result;
+	result = run_check_events(&run->counting, list, count, 0, p);
 	free(list);
+	if (result)
+		return result;
 	large = plan_memory(&run->plan, ops->name, 1);
 	other = plan_memory(&run->plan, ops->name, 0);
 	need = large > other ? large : other;
@@ -668,13 +655,15 @@ static int start_new(struct run *run, const struct request *request, struct prob
 
 	if (result)
 		return result;
-	ops = choose_target(request->target, &run->plan, &request->options, p);
+	ops = run_choose_target(request->target, &run->plan, &request->options, p);
 	if (!ops)
 		return -EINVAL;
-	result = check_plan(run, ops, &request->options, p) ?:
-		 choose_counting(run, ops, &request->options.count, p);
+	result = check_options(request, ops, p) ?:
+		 choose_counting(run, ops, &request->options.count, p) ?:
+		 check_plan(run, ops, &request->options, p);
 	if (result)
 		return result;
+	run_tell_host(&run->plan, ops);
 	dir = request->out ? xstrdup(request->out) : record_standard_dir(run->plan.name, ops->name);
 	columns = counting_columns(&run->counting, ops->extra);
 	result = record_create(&run->record, dir, columns, p);
@@ -741,7 +730,7 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
 		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
-			 check_target(run->target.ops, &request->options, p) ?:
+			 run_check_target(run->target.ops, &request->options, p) ?:
 			 choose_counting(run, run->target.ops, &request->options.count, p);
 	if (!result) {
 		columns = counting_columns(&run->counting, run->target.ops->extra);
@@ -773,8 +762,7 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* The table of what was measured, then where it is, and what makes more of it than a table. */
-static int show_result(const char *dir, const struct plan *plan, struct problem *p)
+static int show_table(const char *dir, struct problem *p)
 {
 	char *path = rows_path(dir);
 	struct rows rows;
@@ -785,9 +773,24 @@ static int show_result(const char *dir, const struct plan *plan, struct problem 
 		return result;
 	table_print(stdout, &rows, 1, NULL);
 	rows_free(&rows);
+	return 0;
+}
+
+/* What was measured, what was declined and why, and where it is. The plan ceiling asks for one answer, not for rows. */
+static int show_result(const char *dir, const struct run *run, struct problem *p)
+{
+	int is_ceiling = !strcmp(run->plan.name, "ceiling");
+	int result = is_ceiling ? ceiling_answer(dir, p) : show_table(dir, p);
+	size_t i;
+
+	if (result)
+		return result;
+	for (i = 0; i < run->declines; i++)
+		printf("%sDeclined, %zu rows: %s\n", i ? "" : "\n", run->declined[i].rows,
+		       run->declined[i].text);
+	if (is_ceiling)
+		printf("\nEvery row: tlbscope table %s", dir);
 	printf("\nresults: %s\n", dir);
-	if (!strcmp(plan->name, "ceiling"))
-		printf("The break-even of it: tlbscope ceiling %s\n", dir);
 	return 0;
 }
 
@@ -804,6 +807,7 @@ int command_run(int argc, char **argv)
 	struct problem p = { 0 };
 	struct run run = { 0 };
 	char *dir;
+	size_t i;
 	int result;
 
 	parse_options(&argp, argc, argv, &request);
@@ -812,8 +816,10 @@ int command_run(int argc, char **argv)
 	dir = run.record.dir ? xstrdup(run.record.dir) : NULL;
 	record_close(&run.record, result && p.exit_code == EXIT_INPUT);
 	if (!result)
-		result = show_result(dir, &run.plan, &p);
+		result = show_result(dir, &run, &p);
 	free(dir);
+	for (i = 0; i < run.declines; i++)
+		free(run.declined[i].text);
 	free(run.list);
 	counting_free(&run.counting);
 	plan_free(&run.plan);

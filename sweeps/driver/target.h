@@ -35,6 +35,9 @@ struct target {
 	void *state;		 /* the target's own */
 };
 
+/* Options of run that only some targets can carry out. */
+enum target_option { TAKES_QEMU = 1, TAKES_FRESH_BOOT = 2 };
+
 struct target_ops {
 	const char *name;
 	const char *claims; /* one sentence: what its numbers are evidence of */
@@ -42,6 +45,7 @@ struct target_ops {
 	const char *const *probes; /* ids of the checks that have to be ok, 0 at the end */
 	const char *const *prefer; /* more that have to be ok before it is chosen unasked (may be 0) */
 	int chooses_host; /* the host page is an axis of its cases */
+	u32 takes; /* enum target_option: the others are refused */
 	u32 phases; /* 1 << enum ts_phase: those that can tell something here; others only if asked for */
 	u32 counters; /* 1 << enum count_source: who can count events here, the lowest is its standard */
 	int counts_unasked; /* takes the CPU's standard events when the user names none */
@@ -58,7 +62,8 @@ struct target_ops {
 			  struct problem *problem);
 	/*
 	 * Measures one case into row (c, r, op_va, host, host_how, extra and reasons; the caller fills the
-	 * rest, and host with the page that is asked for). 0; -ENOTSUP: the target declined this case (reason in row->valid, no numbers);
+	 * rest, and host with the page that is asked for). 0; -ENOTSUP: the target declined this case (reason in row->valid, in words
+	 * with the remedy as the problem, no numbers);
 	 * -EPIPE, -ETIMEDOUT: it died or hangs, the caller may open it again; -EINTR: interrupted.
 	 */
 	int (*measure)(struct target *target, const struct ts_case *c, struct row *row,

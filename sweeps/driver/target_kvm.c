@@ -490,6 +490,7 @@ const struct target_ops target_kvm = {
 	.prefer = kvm_prefer,
 	.extra = extra_names,
 	.chooses_host = 1,
+	.takes = TAKES_QEMU | TAKES_FRESH_BOOT,
 	.phases = ~0u,
 	.counters = 1u << COUNT_VPMU | 1u << COUNT_HOST,
 	.counts_unasked = 1,

@@ -84,6 +84,7 @@ const struct target_ops target_tcg = {
 	.claims = "exact refills of QEMU's soft TLB, on any machine",
 	.cannot = "says nothing about hardware: QEMU's TLB imitates large pages",
 	.probes = tcg_probes,
+	.takes = TAKES_QEMU,
 	.phases = 1u << TS_REFILL,
 	.counters = 1u << COUNT_HOST,
 	.open = tcg_open,

@@ -216,6 +216,7 @@ static int user_target_measure(struct target *target, const struct ts_case *c, s
 	fill_extras(state, result, row);
 	if (result->refusal.reason) {
 		row_reason(row, result->refusal.reason);
+		problem(p, EXIT_FAILED, "%s", result->refusal.text);
 		return -ENOTSUP;
 	}
 	row->class = result->class;

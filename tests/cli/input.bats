@@ -189,6 +189,48 @@ refused_by() {
 	says --timeout
 }
 
+@test "an option that the target cannot carry out" {
+	local option
+	for option in "--cpu max" "--memory 1g" "--image ./x" "--qemu ./x" --fresh-boot "--host 4k"; do
+		# shellcheck disable=SC2086 # an option and its value
+		refused run fracture --on user $option --out run
+		says "${option%% *}" "target user"
+	done
+	need_qemu
+	refused run --on tcg --host 2m --out run
+	says --host "target tcg"
+	refused run --on tcg --fresh-boot --out run
+	says --fresh-boot "target tcg"
+}
+
+@test "host pages of a plan that the target does not choose are told" {
+	need_qemu
+	plan '[one]' 'op = none' 'leaves = 4' 'host = 2m' 'iterations = 2'
+	run -0 --separate-stderr tcg my.plan --out run
+	# shellcheck disable=SC2154 # stderr is set by run
+	[[ $stderr == *"my.plan:1: [one] host: not carried out"* ]]
+	every run host none
+}
+
+@test "a plan that has nothing for the target says what it has" {
+	need_qemu
+	refused run 2016 --on tcg
+	says "--phase both,op,access"
+	refused run reach --on tcg
+	says "--phase retouch"
+	refused run shatter --on tcg
+	says "it is for kvm"
+	refused run global --on user
+	says "it is for kvm,module,tcg"
+}
+
+@test "1G pages for a process on a CPU without them" {
+	! grep -qw pdpe1gb /proc/cpuinfo || skip "this CPU has 1G pages"
+	refused run fracture --on user --guest 1g --out run
+	says 1g "no 1G pages"
+	says_not --cpu
+}
+
 @test "a window beyond the guest's memory" {
 	need_qemu
 	refused run --on tcg --memory 64m --leaves 16384 --out run

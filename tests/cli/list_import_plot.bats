@@ -35,12 +35,18 @@ setup() {
 @test "list plans, ops, axes, targets, probes" {
 	run -0 tlbscope list plans
 	says fracture global kinds mixed
+	# Sections differ in their targets, and tcg measures other phases only when asked to.
+	[ "$(awk '/^[^ ]/ { plan = $1 } / on: / && plan == "fracture" { sub(/^ *on: /, ""); print }' <<<"$output")" = \
+		"kvm, module, user, tcg" ]
+	[ "$(awk '/^[^ ]/ { plan = $1 } / on: / && plan == "2016" { sub(/^ *on: /, ""); print }' <<<"$output")" = \
+		"kvm, module; tcg only with --phase both,op,access" ]
+	[ "$(awk '/^[^ ]/ { plan = $1 } / on: / && plan == "shatter" { sub(/^ *on: /, ""); print }' <<<"$output")" = kvm ]
 	run -0 tlbscope list ops
 	says none invlpg invpcid-addr invpcid-ctx invpcid-nonglobal invpcid-all cr3 cr3-keep pge \
 		selective full
 	run -0 tlbscope list axes
 	says op at count guest global pcid leaves touches stride offset frames mix order access phase \
-		iterations seed "4k 2m 1g" "in-set same-2m next-2m mapped far" "refill retouch both op access"
+		iterations seed host repeats "4k 2m 1g 2m-logged" "4k 2m 1g" "in-set same-2m next-2m mapped far" "refill retouch both op access"
 	run -0 tlbscope list targets
 	says tcg "nothing about hardware"
 	run -0 tlbscope list probes

@@ -197,6 +197,15 @@ setup() {
 	every kinds refills 1 op=invlpg at=in-set guest=4k pcid=0 phase=refill
 }
 
+@test "kinds: what was declined stands below the table, with the reason" {
+	if grep -q '"features": ".*pcid' kinds/run.json; then
+		skip "this QEMU's -cpu max has PCID"
+	fi
+	run -0 tcg kinds --leaves 4 --iterations 2 --out declined
+	[[ $(grep -c '^Declined, [1-9][0-9]* rows: no-feature: ' <<<"$output") -ge 1 ]]
+	says "no-feature: pcid: "
+}
+
 @test "kinds: no PCID, no number under a PCID" {
 	if grep -q '"features": ".*pcid' kinds/run.json; then
 		skip "this QEMU's -cpu max has PCID"

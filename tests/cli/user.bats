@@ -150,8 +150,10 @@ setup() {
 	tlbscope run ./small.plan --on user --phase refill --out refill >refill.out
 	every refill valid,cycles "no-feature ."
 	grep -q 'no-feature: phase refill needs ring 0; remedy:' refill/log.txt
+	grep -q '^Declined, [0-9]* rows: no-feature: phase refill needs ring 0; remedy: phase retouch$' refill.out
 	tlbscope run ./small.plan --on user --op invlpg --out ring0 >ring0.out
 	every ring0 valid,cycles "no-feature ."
+	grep -q '^Declined, [0-9]* rows: no-feature: op invlpg needs ring 0; remedy: mprotect' ring0.out
 }
 
 @test "Ctrl-C ends it at once and keeps what was measured" {
