@@ -208,7 +208,7 @@ refused_by() {
 	plan '[one]' 'op = none' 'leaves = 4' 'host = 2m' 'iterations = 2'
 	run -0 --separate-stderr tcg my.plan --out run
 	# shellcheck disable=SC2154 # stderr is set by run
-	[[ $stderr == *"my.plan:1: [one] host: not carried out"* ]]
+	[[ $stderr == *"my.plan:2: [one] host: not carried out"* ]]
 	every run host none
 }
 
