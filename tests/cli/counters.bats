@@ -171,6 +171,7 @@ need_perf() {
 
 @test "pictures of events with any name" {
 	mkdir -p odd
+	# shellcheck disable=SC2016 # a shell that took it for its own would show here
 	for name in 'a/b' "'it's" '$(touch HERE)' '`touch HERE`'; do
 		sed "1s|DTLB_LOAD_MISSES.WALK_COMPLETED|$name|" "$DATA/rows.csv" >odd/rows.csv
 		run -0 tlbscope plot odd
@@ -182,6 +183,7 @@ need_perf() {
 @test "a picture that gnuplot cannot write to its end is a failure" {
 	mkdir -p cut
 	cp "$DATA/rows.csv" cut/
+	# shellcheck disable=SC2016 # the variable is the inner shell's
 	run -1 bash -c 'ulimit -f 8; exec "$TLBSCOPE" plot cut'
 	says "did not write it to its end"
 	[ -z "$(find cut -name '*.svg' -size 0)" ]
