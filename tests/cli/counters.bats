@@ -50,7 +50,7 @@ setup() {
 	run -0 --separate-stderr tlbscope plot run
 	[ "${lines[*]}" = "run/event-DTLB_LOAD_MISSES.WALK_COMPLETED.svg run/event-DTLB_LOAD_MISSES.WALK_COMPLETED.png" ]
 	grep -q '102.04' run/event-DTLB_LOAD_MISSES.WALK_COMPLETED.svg
-	grep -q '^"guest 2m.nhost 4k.n50 touches" 0.0010 .* 102.0380 102.0380 102.0380 .* 102.0230 .*"F = 1.00"$' \
+	grep -q '^"guest 2m.nhost 4k.n50 touches" 0.0010 .* 102.0380 102.0380 102.0380 .* 102.0230 .*"F = 1.00" 1$' \
 		run/event-DTLB_LOAD_MISSES.WALK_COMPLETED.dat
 	[ ! -e run/event-DTLB_LOAD_MISSES.STLB_HIT.dat ]
 }

@@ -198,7 +198,7 @@ reach_run() {
 	for n in 64 128; do
 		cycles=(0 $((n * 10)) $((n == 128 ? $2 : 640)) $((n == 128 ? 1920 : 640)))
 		for repeat in 1 2 3; do
-			like 5 leaves=$n touches=$n repeat=$repeat cycles=${cycles[repeat]} sequence=$((++sequence))
+			like 5 leaves=$n touches=$n repeat=$repeat "cycles=${cycles[repeat]}" sequence=$((++sequence))
 			like 5 leaves=$((n / 64)) touches=$n stride=64 offset=0 repeat=$repeat cycles=$((n * 10)) \
 				sequence=$((++sequence))
 		done
