@@ -120,6 +120,14 @@ check_scripts() {
 }
 
 check_units() {
+	# test_passes compares the image with the module: that of `make module`, or the lab's.
+	if wanted test_passes && [ -z "${TLBSCOPE_MODULE-}" ] && [ ! -e build/module/tlbscope.ko ]; then
+		if TLBSCOPE_MODULE=$(tests/lab/module-build.sh 2>/dev/null); then
+			export TLBSCOPE_MODULE
+		else
+			unset TLBSCOPE_MODULE
+		fi
+	fi
 	for source in tests/unit/test_*.c; do
 		[ -e "$source" ] || continue
 		name=${source##*/}
