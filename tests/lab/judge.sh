@@ -149,7 +149,8 @@ turns_at() {
 
 # traced_at TRACE N: so says tracefs' text: flushes of N pages (if any), none of more, and full ones.
 traced_at() {
-	sed -n 's/.*tlb_flush: pages:\(-*[0-9]*\) reason:local mm shootdown.*/\1/p' "$1" >"$scratch/pages"
+	# Of 0 pages: another flush has been quicker, and nothing was left to do.
+	sed -n 's/.*tlb_flush: pages:\(-*[1-9][0-9]*\) reason:local mm shootdown.*/\1/p' "$1" >"$scratch/pages"
 	most=$(sort -n "$scratch/pages" | tail -n 1)
 	echo "most pages one by one: $most, full: $(grep -c '^-1$' "$scratch/pages")"
 	grep -q '^-1$' "$scratch/pages" || return
