@@ -97,7 +97,7 @@ static int tell(const char *run, const struct flushes *flushes, json_t *list, st
 	struct ceiling_context context = { .name = run, .flushes = flushes, .tsc_hz = tsc_of(path) };
 	struct ceiling ceiling;
 	struct rows rows;
-	int result = rows_read(path, &rows, p);
+	int result = run_rows(run, 0, &rows, p);
 
 	free(path);
 	if (result)

@@ -59,6 +59,9 @@ int run_rows(const char *run, int only_good, struct rows *rows, struct problem *
 	if (!result && rows->table.left_out)
 		fprintf(stderr, "tlbscope: %zu rows left out; the first: %s\n", rows->table.left_out,
 			rows->table.left_out_why);
+	if (!result && rows->table.unfinished)
+		fprintf(stderr, "tlbscope: %s: its last line has no end (a killed run): left out; tlbscope run --resume "
+			"goes on\n", path);
 	free(path);
 	return result;
 }

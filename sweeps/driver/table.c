@@ -478,9 +478,6 @@ static void print_run(FILE *out, const struct rows *rows, const struct published
 	struct reach reach;
 	u64 shown = TS_PHASES;
 
-	if (rows->table.unfinished)
-		fprintf(out, "%s: its last line has no end (a killed run): left out; tlbscope run --resume goes "
-			     "on\n", rows->table.path);
 	if (!rows->count) {
 		fprintf(out, "%s: no rows\n", rows->table.path);
 		return;
