@@ -92,6 +92,7 @@ static enum ts_status measure(const struct ts_expansion *e, struct ts_result *re
 	how.cr4 = read_cr4();
 	status = ts_window_link(&window, error);
 	if (!status) {
+		ts_window_run_code(&window, &how);
 		ts_measure(&window, &how, samples, result);
 		ts_summarize(&e->c, samples, result);
 	}

@@ -67,18 +67,12 @@ static enum ts_status link_lines(const struct ts_expansion *e, const struct ts_t
 	return TS_OK;
 }
 
-/*
- * Runs the code in the lines of a window with code=1, which only ts_window_link() can. It links
- * once more, in one slice: some milliseconds for thousands of touches.
- */
-static enum ts_status run_code(struct ts_experiment *x, struct ts_error *error)
+static void run_code(struct ts_experiment *x)
 {
-	enum ts_status status;
-
+	ts_root_prepare(&x->root, x->e.c.pcid);
 	ts_root_enter(&x->root);
-	status = ts_window_link(&x->window, error);
+	ts_window_run_code(&x->window, &x->root.cpu);
 	ts_root_leave(&x->root);
-	return status;
 }
 
 static enum ts_status measure(struct ts_experiment *x, struct ts_error *error)
@@ -98,11 +92,9 @@ static enum ts_status measure(struct ts_experiment *x, struct ts_error *error)
 	if (status)
 		return status;
 	ts_session_breathe();
-	ts_root_prepare(&x->root, x->e.c.pcid);
 	if (x->e.c.code)
-		status = run_code(x, error);
-	if (status)
-		return status;
+		run_code(x);
+	ts_root_prepare(&x->root, x->e.c.pcid);
 	ts_root_enter(&x->root);
 	ts_measure(&x->window, &x->root.cpu, x->samples, &x->result);
 	ts_root_leave(&x->root);

@@ -129,6 +129,7 @@ struct ts_root {
 	struct ts_cpu cpu; /* for ts_measure() */
 	struct ts_perf *perf; /* its counters are looked at anew in each slice */
 	u64 kernel_cr3, kernel_cr4; /* while on the private root: what to come back to */
+	u64 off;		    /* TSC when interrupts went off */
 	u64 start, resumed;	    /* TSC at the start of this slice, and at the last pause */
 	u64 slice;	   /* TSC cycles with interrupts off */
 	u64 pcid;	   /* of the next slices; 0: CR4.PCIDE off */

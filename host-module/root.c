@@ -35,8 +35,11 @@
 #include <linux/io.h>
 #include <linux/irqflags.h>
 #include <linux/mem_encrypt.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include <asm/pgtable.h>
 #include <asm/tsc.h>
 
@@ -66,6 +69,24 @@ static u8 nx_is_on(void)
 	asm volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(MSR_EFER_NUMBER));
 	return !!(low & EFER_NXE);
 }
+
+/* ---- how long interrupts were off ---- */
+
+static u64 longest_slice; /* cycles of the TSC */
+
+/* In microseconds, rounded up; an empty line before the first slice, or without a known rate. */
+static int longest_slice_get(char *buffer, const struct kernel_param *parameter)
+{
+	u64 cycles = READ_ONCE(longest_slice);
+
+	if (!cycles || !tsc_khz)
+		return sysfs_emit(buffer, "\n");
+	return sysfs_emit(buffer, "%llu\n", DIV_ROUND_UP_ULL(cycles * 1000, tsc_khz));
+}
+
+static const struct kernel_param_ops longest_slice_ops = { .get = longest_slice_get };
+module_param_cb(longest_slice_us, &longest_slice_ops, NULL, 0444);
+MODULE_PARM_DESC(longest_slice_us, "the longest time with interrupts off so far, in microseconds");
 
 /* ---- the module's text in 4K pages ---- */
 
@@ -259,6 +280,7 @@ void ts_root_enter(struct ts_root *root)
 	u64 cr4;
 
 	local_irq_disable();
+	root->off = ts_read_tsc();
 	ts_perf_refresh(root->perf);
 	root->kernel_cr3 = ts_read_cr3();
 	root->kernel_cr4 = ts_read_cr4();
@@ -283,11 +305,16 @@ void ts_root_enter(struct ts_root *root)
 
 void ts_root_leave(struct ts_root *root)
 {
+	u64 off;
+
 	ts_write_cr3(root->cr3);
 	ts_write_cr4(root->kernel_cr4);
 	ts_write_cr3(root->kernel_cr3);
 	flush_everything(root, root->kernel_cr4);
+	off = ts_read_tsc() - root->off;
 	local_irq_enable();
+	if (off > READ_ONCE(longest_slice))
+		WRITE_ONCE(longest_slice, off);
 }
 
 /*

@@ -5,6 +5,7 @@
  * Not-present neighbours are the guard of the method: a not-present entry is never cached, so a
  * prefetcher that runs past the set cannot fetch what was not lost.
  */
+#include "measure.h"
 #include "window.h"
 
 #define FRAMES_4K 512 /* 4K pieces of a 2M frame */
@@ -110,11 +111,14 @@ enum ts_status ts_window_map(struct ts_window *window, const struct ts_tables *t
 #ifdef __clang__
 __attribute__((no_sanitize("kcfi"))) /* there is no type hash in front of this function */
 #endif
-static void run_code(const struct ts_expansion *e)
+void ts_window_run_code(const struct ts_window *window, const struct ts_cpu *cpu)
 {
+	const struct ts_expansion *e = window->e;
 	u64 i, function;
 
 	for (i = 0; e->c.code && i < e->touches; i++) {
+		if (i % TS_RUN_AT_ONCE == 0 && cpu->pause)
+			cpu->pause(cpu->context);
 		function = e->touch[i] + CODE_OFFSET;
 		*(volatile u64 *)(unsigned long)function = CODE;
 		((void (*)(void))(unsigned long)function)();
@@ -136,6 +140,5 @@ enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *e
 	}
 	if (i != e->touches)
 		return ts_fail(error, TS_CONFLICT, "touches", "two touches share a line");
-	run_code(e);
 	return TS_OK;
 }

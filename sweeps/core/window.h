@@ -36,9 +36,16 @@ enum ts_status ts_window_map(struct ts_window *window, const struct ts_tables *t
 /*
  * Writes the chase chain into the lines of the window, which must be reachable at its addresses, and follows
  * it once: TS_CONFLICT if two touches share a line (so that the chain is not one cycle over all).
- * Runs for every order: a line that was never written may share one zero page with others. With code=1 it
- * also puts a function that only returns into every touched line, and calls it.
+ * Runs for every order: a line that was never written may share one zero page with others.
  */
 enum ts_status ts_window_link(const struct ts_window *window, struct ts_error *error);
+
+/*
+ * With code=1: puts a function that only returns into every touched line, beside the chain's pointer, and calls
+ * it. cpu->pause is called before every TS_RUN_AT_ONCE of them.
+ */
+#define TS_RUN_AT_ONCE 64
+struct ts_cpu;
+void ts_window_run_code(const struct ts_window *window, const struct ts_cpu *cpu);
 
 #endif

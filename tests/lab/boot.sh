@@ -22,6 +22,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+program=${TLBSCOPE:-$here/../../build/bin/tlbscope}
 qemu="qemu-system-x86_64"
 smp=1
 mem=
@@ -109,6 +110,10 @@ END
 
 line="console=ttyS0 panic=-1 quiet mitigations=off"
 [ "$image" = vmlinuz ] || line="$line nokaslr"
+# Counting it against the PIT goes wrong when the machine is busy, and then all clocks of the VM run too
+# fast. TCG's TSC is the host's.
+mhz=$("$program" doctor 2>/dev/null | sed -n 's/.*invariant, \([0-9]*\) MHz.*/\1/p')
+[ -z "$mhz" ] || line="$line tsc_early_khz=${mhz}000"
 # TCG's VMRUN and #VMEXIT change the set of pending interrupts without the lock that its devices
 # hold, so that an interrupt gets lost once in a while. A periodic timer makes up for it at the next
 # tick; after a lost one-shot timer the VM would stand still for ever.

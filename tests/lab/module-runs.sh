@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154,SC2317,SC2329 # here, out, scratch, tap, check, boot: run.sh's
 #
 # module-runs.sh: the lab's runs of the host module; sourced by run.sh, which calls module_build
-# and, if that was true, `chain module_quick` or `chain module_all`, and then
+# and, if that was true, lets its workers go through module_quick or module_all, and then calls
 # `judge_modules quick` or `judge_modules all`.
 #
 # quick is one boot: pti=on, two CPUs, default mitigations. all adds what changes the kernel's page
@@ -37,13 +37,12 @@ module_quick() {
 module_others="module-plain module-kaslr module-la57 module-hostile module-hostile-1g"
 
 module_all() {
+	module_boot module-hostile module-all --nmi 40 --smp 2 --timeout 600 --append "pti=on lab_nmi"
+	module_boot module-hostile-1g module-all --cpu qemu64,+pdpe1gb --mem 4608 --timeout 600
 	module_quick
 	module_boot module-plain module
 	module_boot module-kaslr module --compressed --append pti=on
 	module_boot module-la57 module --compressed --cpu max --append mitigations=auto
-	module_boot module-hostile module-all --qemu "$here/module-nmi.sh" --smp 2 --timeout 600 \
-		--append "pti=on lab_nmi"
-	module_boot module-hostile-1g module-all --cpu max --mem 6144 --timeout 600
 }
 
 # The cells of the fracture sweep in the driver's rows.

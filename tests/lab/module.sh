@@ -88,6 +88,13 @@ has_cycles() {
 	done
 }
 
+slice=/sys/module/tlbscope/parameters/longest_slice_us
+
+# Behind the first cases; how long is a matter of the machine.
+says_longest_slice() {
+	grep -Eqx '[1-9][0-9]*' $slice
+}
+
 # QEMU's TCG has no PMU: events are refused with the remedy, and rows have no counts.
 says_no_counters() {
 	[ "$(word pmu </lab/hello)" = none ] && [ "$(word counters </lab/hello)" = 0 ] || return

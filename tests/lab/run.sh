@@ -42,13 +42,13 @@ fi
 passed=0
 failed=0
 skipped=0
-chains=
+workers=
 
 # shellcheck disable=SC2317,SC2329 # called by the trap
 clean_up() {
 	trap '' HUP INT TERM
-	for chain in $chains; do
-		kill "$chain" 2>/dev/null
+	for worker in $workers; do
+		kill "$worker" 2>/dev/null
 	done
 	wait
 	rm -rf "$scratch"
@@ -91,8 +91,10 @@ check() {
 
 # ---- boots ----
 
-# boot NAME JOB [OPTION]...: what came out in $out/NAME, what boot.sh said beside it.
+# boot NAME JOB [OPTION]...: what came out in $out/NAME, what boot.sh said beside it. Nothing if another
+# worker has taken it.
 boot() {
+	mkdir "$scratch/$1.taken" 2>/dev/null || return 0
 	name=$1
 	job=$here/$2.job
 	shift 2
@@ -104,14 +106,22 @@ boot() {
 	echo "# $name: $(($(date +%s) - began)) s"
 }
 
-# chain FUNCTION: boots one after the other, in the background. Its end is that of its VM.
-chain() {
-	(
-		vm=
-		trap '[ -z "$vm" ] || kill "$vm"; wait; exit 143' HUP TERM
-		"$1"
-	) &
-	chains="$chains $!"
+# work FUNCTION: all its boots, as many at a time as there are CPUs, 4 at most: each worker goes through them
+# in their order. The end of a worker is that of its VM.
+work() {
+	n=$(nproc)
+	[ "$n" -le 4 ] || n=4
+	while [ "$n" -gt 0 ]; do
+		(
+			vm=
+			trap '[ -z "$vm" ] || kill "$vm"; wait; exit 143' HUP TERM
+			"$1"
+		) &
+		workers="$workers $!"
+		n=$((n - 1))
+	done
+	wait
+	workers=
 }
 
 # report NAME: the job's TAP lines as ours, and whether the VM was in order. False if there is
@@ -238,6 +248,7 @@ noticed() {
 
 quick() {
 	boot kvm kvm --nested
+	[ -z "$module" ] || module_quick
 }
 
 # The boots differ where it must not matter: CPUs of the VM, model, version of QEMU.
@@ -246,27 +257,25 @@ for further in ${TLBSCOPE_LAB_QEMUS-}; do
 	kvm_boots="$kvm_boots kvm-${further##*/}"
 done
 
-all_kvm() {
+# Those that take longest come first. pool has little memory, so that it is soon too small. shadow has no
+# hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict.
+all() {
+	boot pool pool --nested --mem 1024 --timeout 600
+	[ -z "$module" ] || module_all
+	boot doctor doctor --nested --cpu EPYC,+svm,+npt --mem 8192
+	boot pages pages --nested --cpu qemu64,+svm,+npt,+pdpe1gb --mem 4608 \
+		--append "hugepagesz=1G hugepages=2"
 	boot kvm kvm --nested
 	boot kvm-smp kvm --nested --smp 2 --append lab.driver_only
 	boot kvm-epyc kvm --nested --cpu EPYC,+svm,+npt --append lab.driver_only
 	for further in ${TLBSCOPE_LAB_QEMUS-}; do
 		boot "kvm-${further##*/}" kvm --nested --qemu "$further" --append lab.driver_only
 	done
-	boot pages pages --nested --cpu qemu64,+svm,+npt,+pdpe1gb --mem 4608 \
-		--append "hugepagesz=1G hugepages=2"
-	boot doctor doctor --nested --cpu EPYC,+svm,+npt --mem 8192
+	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
+	boot memcg memcg --nested
 	boot doctor-smt doctor --cpu Haswell --smp 2,threads=2 \
 		--append "mitigations=auto lab.threads"
 	boot ceiling ceiling
-}
-
-# Without a hypervisor bit, so that nothing but npt=0 stands between the rows and a verdict. Little
-# memory for the pool, so that it is soon too small.
-all_others() {
-	boot pool pool --nested --mem 1024 --timeout 600
-	boot shadow shadow --nested --cpu qemu64,+svm,+npt,-hypervisor
-	boot memcg memcg --nested
 	boot panic trouble --append lab.trouble=panic
 	boot warning trouble --append lab.trouble=warning
 	boot hang trouble --append lab.trouble=hang --timeout 12
@@ -288,16 +297,11 @@ fi
 module=
 module_build && module=yes
 if [ "$1" = quick ]; then
-	chain quick
-	[ -z "$module" ] || chain module_quick
-	wait
+	work quick
 	judge_kvm kvm
 	[ -z "$module" ] || judge_modules quick
 else
-	chain all_kvm
-	chain all_others
-	[ -z "$module" ] || chain module_all
-	wait
+	work all
 	[ -z "$module" ] || judge_modules all
 	for kvm_boot in $kvm_boots; do
 		judge_kvm "$kvm_boot"
@@ -316,7 +320,6 @@ else
 	check "a hang is noticed" noticed hang 124 "not finished after 12 s"
 	check "a failed test is noticed" noticed failure 1 ""
 fi
-chains=
 
 echo "1..$((passed + failed + skipped))"
 [ $failed -eq 0 ] || echo "# what came out of the VMs is in $out"

@@ -12,6 +12,7 @@
 
 #include "truth.h"
 
+#include "measure.h"
 #include "window.h"
 
 #define BASE 0x0000200000000000ULL
@@ -600,6 +601,48 @@ static void test_chain_refuses_shared_lines(void **state)
 	}
 }
 
+static void count_pauses(void *context)
+{
+	++*(u32 *)context;
+}
+
+/*
+ * A function in each line, behind the chain, each called: ENDBR64 and RET by their encodings in SDM vol. 2. A
+ * pause before each 64 of them; nothing at all without code=1.
+ */
+static void test_code(void **state)
+{
+	enum { LINES = 130, CODE_AT = 16 };
+	static const u8 function[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xc3 };
+	const size_t size = LINES * 64;
+	struct ts_expansion e = { .touch = touch, .touches = LINES };
+	const struct ts_window window = { .e = &e };
+	u32 pauses = 0, i;
+	const struct ts_cpu cpu = { .pause = count_pauses, .context = &pauses };
+	const struct ts_cpu without = { 0 };
+	struct ts_error error;
+	u8 *lines;
+
+	(void)state;
+	lines = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(lines != MAP_FAILED);
+	for (i = 0; i < LINES; i++)
+		touch[i] = (u64)(lines + i * 64);
+	assert_int_equal(ts_window_link(&window, &error), TS_OK);
+	ts_window_run_code(&window, &cpu);
+	assert_int_equal(pauses, 0);
+	for (i = 0; i < LINES; i++)
+		assert_int_equal(lines[i * 64 + CODE_AT], 0);
+	e.c.code = 1;
+	ts_window_run_code(&window, &without);
+	ts_window_run_code(&window, &cpu);
+	assert_int_equal(pauses, 3);
+	for (i = 0; i < LINES; i++)
+		assert_memory_equal(lines + i * 64 + CODE_AT, function, sizeof(function));
+	follow(&e);
+	assert_int_equal(munmap(lines, size), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +656,7 @@ int main(void)
 		cmocka_unit_test(test_chain_of_plans),
 		cmocka_unit_test(test_chain_shared_gigabyte),
 		cmocka_unit_test(test_chain_refuses_shared_lines),
+		cmocka_unit_test(test_code),
 	};
 
 	return cmocka_run_group_tests_name("window", tests, open_ram, close_ram);
