@@ -137,21 +137,6 @@ static void driver_arguments(struct arguments *a, const struct qemu_config *conf
 	add(a, xstrdup("proto=com2 exit=qemu"));
 }
 
-/* An argument for a shell; quotes only where it has to. Caller frees. */
-static char *shell_word(const char *argument)
-{
-	char *word, *to;
-
-	if (*argument && !argument[strcspn(argument, " \t\n\"'$&;<>|*?()[]{}~`\\!#")])
-		return xstrdup(argument);
-	word = to = xcalloc(1, 4 * strlen(argument) + 3);
-	*to++ = '\'';
-	for (; *argument; argument++)
-		to = *argument == '\'' ? stpcpy(to, "'\\''") : (*to = *argument, to + 1);
-	*to = '\'';
-	return word;
-}
-
 static char *shell_line(const struct arguments *a)
 {
 	char *line = xstrdup(""), *next, *word;

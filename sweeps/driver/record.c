@@ -238,6 +238,9 @@ int record_save(struct record *record, struct problem *p)
 
 	if (failed)
 		problem(p, EXIT_FAILED, "%s: cannot write: %s", path, strerror(errno));
+	if (failed)
+		unlink(fresh);
+	record->saved = !failed;
 	free(path);
 	free(fresh);
 	return failed ? -EINVAL : 0;
@@ -253,7 +256,7 @@ void record_close(struct record *record, int discard)
 	if (record->dir && record->lock >= 0)
 		close(record->lock);
 	rows_close(record->rows);
-	if (discard && record->created && !record->written) {
+	if ((discard || !record->saved) && record->created && !record->written) {
 		for (i = 0; i < TS_COUNT(names); i++) {
 			char *path = file_in(record, names[i]);
 

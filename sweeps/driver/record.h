@@ -18,6 +18,7 @@ struct record {
 	size_t written;
 	int lock;    /* rows.csv of a resumed run, open and locked; -1 once rows has it */
 	int created; /* the directory was made by this program start */
+	int saved;   /* run.json says what it should */
 };
 
 /* results/PLAN-TARGET-TIME in local time; caller frees. */
@@ -50,7 +51,7 @@ int record_load_plan(const json_t *json, struct plan *plan, struct problem *prob
 /* Writes run.json anew (a temporary file, renamed over the old one). */
 int record_save(struct record *record, struct problem *problem);
 
-/* Closes everything; a directory of this start without any row and with discard set is removed. */
+/* Closes everything; a directory of this start without any row is removed with discard set, or without a whole run.json. */
 void record_close(struct record *record, int discard);
 
 #endif

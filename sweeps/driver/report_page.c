@@ -255,20 +255,6 @@ static size_t most_repeats(const struct cells *cells)
 	return most;
 }
 
-/* A word of a shell's line, in quotes where it needs them; the caller frees. */
-static char *shell_word(const char *word)
-{
-	char *text = xcalloc(4, strlen(word) + 2), *to = text;
-
-	if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")])
-		return strcpy(text, word);
-	*to++ = '\'';
-	for (; *word; word++)
-		to += sprintf(to, *word == '\'' ? "'\\''" : "%c", *word);
-	*to = '\'';
-	return text;
-}
-
 /*
  * How to set the new run beside this one. Where a run lay by an absolute path is left out, as of plan files: the page is
  * handed on.

@@ -10,6 +10,7 @@
 #include "judge.h"
 #include "machine.h"
 #include "record.h"
+#include "run_request.h"
 #include "run_target.h"
 #include "table.h"
 #include "target.h"
@@ -22,176 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef TS_QEMU
-#define TS_QEMU "qemu-system-x86_64"
-#endif
-#define MAX_OVERRIDES 64
 #define MAX_DECLINED 8 /* different words for declined cases that are told; log.txt has all */
-
-struct request {
-	const char *plan, *target, *out, *resume;
-	struct options options;
-	struct {
-		const char *key, *list;
-	} override[MAX_OVERRIDES];
-	int overrides;
-	u32 given; /* options that stood on the command line: 1 << (OPT_... - OPT_ON) */
-};
-
-enum { OPT_ON = 1000, OPT_OUT, OPT_RESUME, OPT_QEMU, OPT_CPU, OPT_IMAGE, OPT_MEMORY, OPT_TIMEOUT,
-       OPT_FRESH, OPT_COUNTERS, OPT_EVENT, OPT_HOST, OPT_REPEATS, OPT_KEY };
-
-static u64 parse_memory(const char *text, struct argp_state *state)
-{
-	u64 bytes;
-
-	if (ts_number(text, strlen(text), &bytes) || bytes < 64ULL << 20 || bytes > 1ULL << 46)
-		argp_error(state, "--memory %s: give bytes, or a number with m or g, from 64m up", text);
-	return bytes;
-}
-
-static double parse_seconds(const char *text, struct argp_state *state)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (*end || end == text || !(seconds > 0 && seconds <= 86400))
-		argp_error(state, "--timeout %s: give seconds, up to 86400", text);
-	return seconds;
-}
-
-static void add_override(struct request *request, const char *key, const char *list,
-			 struct argp_state *state)
-{
-	int i;
-
-	for (i = 0; i < request->overrides; i++)
-		if (!strcmp(request->override[i].key, key))
-			argp_error(state, "--%s is given twice; list its values with commas", key);
-	request->override[request->overrides].key = key;
-	request->override[request->overrides++].list = list;
-}
-
-static void add_event(struct request *request, const char *name, struct argp_state *state)
-{
-	struct count_request *count = &request->options.count;
-
-	request->given |= 1u << (OPT_EVENT - OPT_ON);
-	if (count->events == MAX_EVENTS)
-		argp_error(state, "--event %s: more than %d events", name, MAX_EVENTS);
-	count->event[count->events++] = name;
-}
-
-static const struct argp_option *run_options(void);
-
-static const char *option_name(int key)
-{
-	const struct argp_option *option = run_options();
-
-	while (option->key != key)
-		option++;
-	return option->name;
-}
-
-static error_t parse_run(int key, char *arg, struct argp_state *state)
-{
-	struct request *request = state->input;
-
-	if (key >= OPT_ON && key < OPT_EVENT) {
-		if (request->given & 1u << (key - OPT_ON))
-			argp_error(state, "--%s is given twice", option_name(key));
-		request->given |= 1u << (key - OPT_ON);
-	}
-	switch (key) {
-	case OPT_ON: request->target = arg; return 0;
-	case OPT_OUT: request->out = arg; return 0;
-	case OPT_RESUME: request->resume = arg; return 0;
-	case OPT_QEMU: request->options.qemu = arg; return 0;
-	case OPT_CPU: request->options.cpu = arg; return 0;
-	case OPT_IMAGE: request->options.guest_image = arg; return 0;
-	case OPT_MEMORY: request->options.memory = parse_memory(arg, state); return 0;
-	case OPT_TIMEOUT: request->options.timeout = parse_seconds(arg, state); return 0;
-	case OPT_FRESH: request->options.fresh_boot = 1; return 0;
-	case OPT_COUNTERS: request->options.count.source = arg; return 0;
-	case OPT_EVENT: add_event(request, arg, state); return 0;
-	case OPT_HOST: add_override(request, "host", arg, state); return 0;
-	case OPT_REPEATS: add_override(request, "repeats", arg, state); return 0;
-	case ARGP_KEY_ARG:
-		if (request->plan)
-			argp_error(state, "one plan at a time: %s and %s", request->plan, arg);
-		request->plan = arg;
-		return 0;
-	}
-	if (key < OPT_KEY || key >= OPT_KEY + TS_KEYS)
-		return ARGP_ERR_UNKNOWN;
-	add_override(request, ts_keys[key - OPT_KEY].name, arg, state);
-	return 0;
-}
-
-/* The fixed options, and one for each axis of a case. */
-static const struct argp_option *run_options(void)
-{
-	static const struct argp_option fixed[] = {
-		{ 0, 0, 0, 0, "Where:", 1 },
-		{ "on", OPT_ON, "TARGET", 0, "target (tlbscope list targets); standard: the best that "
-					     "this machine has", 1 },
-		{ "out", OPT_OUT, "DIR", 0, "run directory; standard: results/PLAN-TARGET-TIME", 1 },
-		{ "resume", OPT_RESUME, "DIR", 0, "go on with a run that was stopped", 1 },
-		{ "qemu", OPT_QEMU, "PATH", 0, "QEMU to use", 1 },
-		{ "cpu", OPT_CPU, "MODEL", 0, "QEMU's -cpu", 1 },
-		{ "image", OPT_IMAGE, "PATH", 0, "guest image to use", 1 },
-		{ "memory", OPT_MEMORY, "SIZE", 0, "guest memory, e.g. 4g; standard: what the plan needs", 1 },
-		{ "timeout", OPT_TIMEOUT, "SECONDS", 0, "for one row (60)", 1 },
-		{ "fresh-boot", OPT_FRESH, 0, 0, "a boot of its own for each cell (target kvm)", 1 },
-		{ 0, 0, 0, 0, "Events to be counted:", 2 },
-		{ "counters", OPT_COUNTERS, "WHO", 0, "who counts: none, or on target kvm vpmu (the guest; standard) or "
-						      "host (the kernel, per vCPU)", 2 },
-		{ "event", OPT_EVENT, "NAME", 0, "an event of tlbscope list events, of libpfm4, or rXXXX, in place of the "
-						 "CPU's standard ones (those: standard); may be repeated", 2 },
-		{ 0, 0, 0, 0, "Axes of the plan; LIST is values with commas between. guest selects the "
-			      "sections that have it, the others replace their axis in all sections:", 3 },
-		{ "host", OPT_HOST, "LIST", 0, "host pages, where the target chooses them: 4k,2m,1g,2m-logged", 3 },
-		{ "repeats", OPT_REPEATS, "N", 0, "repetitions of the whole plan", 3 },
-	};
-	static struct argp_option all[TS_COUNT(fixed) + TS_KEYS + 1];
-	u32 key, n = TS_COUNT(fixed);
-
-	memcpy(all, fixed, sizeof(fixed));
-	for (key = 0; key < TS_KEYS; key++) {
-		if (key == TS_KEY_REPEAT)
-			continue;
-		all[n++] = (struct argp_option){ ts_keys[key].name, OPT_KEY + (int)key, "LIST", 0,
-						 ts_keys[key].help, 3 };
-	}
-	return all;
-}
-
-/* ---- what does not fit the target ---- */
-
-/* An option that the target cannot carry out is refused: its rows would not be what was asked for. */
-static int check_options(const struct request *request, const struct target_ops *ops, struct problem *p)
-{
-	static const struct {
-		int key;
-		u32 needs;
-		const char *why;
-	} bound[] = {
-		{ OPT_QEMU, TAKES_QEMU, "runs no QEMU" },   { OPT_CPU, TAKES_QEMU, "runs no QEMU" },
-		{ OPT_IMAGE, TAKES_QEMU, "runs no QEMU" },  { OPT_MEMORY, TAKES_QEMU, "runs no QEMU" },
-		{ OPT_FRESH, TAKES_FRESH_BOOT, "boots nothing for each cell" },
-	};
-	size_t i;
-
-	for (i = 0; i < TS_COUNT(bound); i++)
-		if (request->given & 1u << (bound[i].key - OPT_ON) && !(ops->takes & bound[i].needs))
-			return problem(p, EXIT_INPUT, "--%s: target %s %s; leave it out, or name another "
-				       "target with --on", option_name(bound[i].key), ops->name, bound[i].why);
-	for (i = 0; i < (size_t)request->overrides; i++)
-		if (!strcmp(request->override[i].key, "host") && !ops->chooses_host)
-			return problem(p, EXIT_INPUT, "--host %s: target %s does not choose the host page; "
-				       "leave it out, or use --on kvm", request->override[i].list, ops->name);
-	return 0;
-}
 
 /* ---- progress ---- */
 
@@ -278,19 +110,6 @@ static void note_declined(struct run *run, const struct row *row, const char *wo
 	run->declined[i].rows++;
 }
 
-static json_t *describe_options(const struct options *o, enum count_source source)
-{
-	json_t *events = json_array();
-	size_t i;
-
-	for (i = 0; i < o->count.events; i++)
-		json_array_append_new(events, json_string(o->count.event[i]));
-	return json_pack("{s:s, s:s*, s:s*, s:I, s:f, s:b, s:s, s:o}", "qemu", o->qemu, "cpu", o->cpu, "image",
-			 o->guest_image, "memory", (json_int_t)o->memory, "timeout", o->timeout,
-			 "fresh_boot", o->fresh_boot, "counters", count_source_names[source], "events",
-			 events);
-}
-
 /* What is known before the target has started: enough for --resume. */
 static int describe_start(struct run *run, struct problem *p)
 {
@@ -301,7 +120,7 @@ static int describe_start(struct run *run, struct problem *p)
 	json_object_set_new(json, "start", json_string(start));
 	json_object_set_new(json, "target", json_string(run->target.ops->name));
 	json_object_set_new(json, "plan", record_plan(&run->plan));
-	json_object_set_new(json, "options", describe_options(run->target.options, run->counting.source));
+	json_object_set_new(json, "options", request_describe(run->target.options, run->counting.source));
 	json_object_set_new(json, "machine", machine_describe());
 	json_object_set_new(json, "complete", json_false());
 	free(start);
@@ -571,15 +390,6 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	return result;
 }
 
-static int apply_overrides(struct run *run, const struct request *request, struct problem *p)
-{
-	int i, result = 0;
-
-	for (i = 0; i < request->overrides && !result; i++)
-		result = plan_override(&run->plan, request->override[i].key, request->override[i].list, p);
-	return result;
-}
-
 /* A plan that could never be measured is refused before a directory is made. */
 static int check_plan(struct run *run, const struct target_ops *ops, const struct options *options,
 		      struct problem *p)
@@ -606,32 +416,6 @@ static int check_plan(struct run *run, const struct target_ops *ops, const struc
 	return 0;
 }
 
-/*
- * The command that makes such a run again, for run.json and reports: plan, target and what changes rows, with the
- * target named that was chosen. A plan file by its name alone: where it lay is nobody's business.
- */
-static char *command_text(const struct request *request, const struct target_ops *ops)
-{
-	const char *slash = request->plan ? strrchr(request->plan, '/') : NULL;
-	char *text = xasprintf("tlbscope run %s%s --on %s", slash ? "." : "",
-			       slash ?: request->plan ?: "fracture", ops->name), *next;
-	int i;
-
-	for (i = 0; i < request->overrides; i++) {
-		next = xasprintf("%s --%s %s", text, request->override[i].key, request->override[i].list);
-		free(text);
-		text = next;
-	}
-	next = xasprintf("%s%s%s%s", text, request->options.cpu ? " --cpu " : "", request->options.cpu ?: "",
-			 request->options.fresh_boot ? " --fresh-boot" : "");
-	free(text);
-	if (!request->options.memory)
-		return next;
-	text = xasprintf("%s --memory %lluM", next, request->options.memory >> 20);
-	free(next);
-	return text;
-}
-
 static int choose_counting(struct run *run, const struct target_ops *ops, const struct count_request *request,
 			   struct problem *p)
 {
@@ -651,14 +435,14 @@ static int start_new(struct run *run, const struct request *request, struct prob
 	const struct target_ops *ops;
 	const char **columns;
 	char *dir, *command;
-	int result = plan_load(request->plan ?: "fracture", &run->plan, p) ?: apply_overrides(run, request, p);
+	int result = plan_load(request->plan ?: "fracture", &run->plan, p) ?: request_override(request, &run->plan, p);
 
 	if (result)
 		return result;
 	ops = run_choose_target(request->target, &run->plan, &request->options, p);
 	if (!ops)
 		return -EINVAL;
-	result = check_options(request, ops, p) ?:
+	result = request_check(request, ops, p) ?:
 		 choose_counting(run, ops, &request->options.count, p) ?:
 		 check_plan(run, ops, &request->options, p);
 	if (result)
@@ -673,63 +457,31 @@ static int start_new(struct run *run, const struct request *request, struct prob
 		return result;
 	run->target = (struct target){ .ops = ops, .options = &request->options, .plan = &run->plan,
 				       .log = run->record.log, .counting = &run->counting };
-	command = command_text(request, ops);
+	command = request_command(request, ops);
 	json_object_set_new(run->record.json, "command", json_string(command));
 	free(command);
 	begin_counting(run);
 	return describe_start(run, p) ?: run_plan(run, NULL, p);
 }
 
-/* The options that the run was started with, out of run.json. */
-static void stored_options(const json_t *json, struct options *options)
-{
-	const char *qemu = NULL, *cpu = NULL, *image = NULL;
-	json_t *events = json_object_get(json, "events"), *event;
-	json_int_t memory = 0;
-	size_t i;
-
-	options->count.source = json_string_value(json_object_get(json, "counters")) ?: "none";
-	json_array_foreach(events, i, event)
-		if (i < MAX_EVENTS && json_is_string(event))
-			options->count.event[options->count.events++] = json_string_value(event);
-
-	json_unpack((json_t *)json, "{s?s, s?s, s?s, s?I, s?F, s?b}", "qemu", &qemu, "cpu", &cpu, "image",
-		    &image, "memory", &memory, "timeout", &options->timeout, "fresh_boot",
-		    &options->fresh_boot);
-	options->qemu = qemu ?: options->qemu;
-	options->cpu = cpu;
-	options->guest_image = image;
-	options->memory = memory;
-}
-
 static int resume_old(struct run *run, struct request *request, struct problem *p)
 {
 	struct rows rows;
 	const char *name;
-	double timeout = request->options.timeout;
 	const char **columns;
-	u32 allowed = 1u << (OPT_RESUME - OPT_ON) | 1u << (OPT_TIMEOUT - OPT_ON);
-	int result;
-
-	if (request->plan || request->overrides || request->given & ~allowed)
-		return problem(p, EXIT_INPUT, "--resume goes on with plan, target and options of the run; only "
-			       "--timeout can be changed; leave the others out, or start a new run");
-	result = record_resume(&run->record, request->resume, &rows, p);
+	int result = request_check_resume(request, p) ?: record_resume(&run->record, request->resume, &rows, p);
 	if (result)
 		return result;
 	name = json_string_value(json_object_get(run->record.json, "target")) ?: "";
 	run->target = (struct target){ .ops = target_find(name), .options = &request->options,
 				       .plan = &run->plan, .log = run->record.log,
 				       .counting = &run->counting };
-	stored_options(json_object_get(run->record.json, "options"), &request->options);
-	if (request->given & 1u << (OPT_TIMEOUT - OPT_ON))
-		request->options.timeout = timeout;
-	json_object_set_new(json_object_get(run->record.json, "options"), "timeout",
-			    json_real(request->options.timeout));
+	request_restore(request, json_object_get(run->record.json, "options"));
 	if (!run->target.ops)
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
-		result = record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
+		result = request_check(request, run->target.ops, p) ?:
+			 record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
 			 run_check_target(run->target.ops, &request->options, p) ?:
 			 choose_counting(run, run->target.ops, &request->options.count, p);
 	if (!result) {
@@ -796,21 +548,14 @@ static int show_result(const char *dir, const struct run *run, struct problem *p
 
 int command_run(int argc, char **argv)
 {
-	struct request request = { .options = { .qemu = TS_QEMU, .timeout = 60 } };
-	const struct argp argp = {
-		.options = run_options(),
-		.parser = parse_run,
-		.args_doc = "[PLAN]",
-		.doc = "Runs a sweep and prints its table.\vPLAN is one of tlbscope list plans, or a file "
-		       "(a name with a slash, or ending in .plan); standard: fracture.",
-	};
+	struct request request;
 	struct problem p = { 0 };
 	struct run run = { 0 };
 	char *dir;
 	size_t i;
 	int result;
 
-	parse_options(&argp, argc, argv, &request);
+	request_parse(&request, argc, argv);
 	catch_signals();
 	result = request.resume ? resume_old(&run, &request, &p) : start_new(&run, &request, &p);
 	dir = run.record.dir ? xstrdup(run.record.dir) : NULL;

@@ -36,7 +36,7 @@ struct target {
 };
 
 /* Options of run that only some targets can carry out. */
-enum target_option { TAKES_QEMU = 1, TAKES_FRESH_BOOT = 2 };
+enum target_option { TAKES_QEMU = 1, TAKES_FRESH_BOOT = 2, TAKES_TIMEOUT = 4 };
 
 struct target_ops {
 	const char *name;

@@ -283,6 +283,7 @@ const struct target_ops target_module = {
 	.cannot = "no choice of host pages, and none that could be seen in a VM; the kernel's own "
 		  "work shares the CPU",
 	.probes = module_probes,
+	.takes = TAKES_TIMEOUT,
 	.phases = ~0u,
 	.counters = 1u << COUNT_MODULE,
 	.counts_unasked = 1,

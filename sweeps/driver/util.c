@@ -45,6 +45,21 @@ char *xasprintf(const char *format, ...)
 	return require(length < 0 ? NULL : text);
 }
 
+char *shell_word(const char *argument)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-,=:+@%";
+	char *word, *to;
+
+	if (*argument && !argument[strspn(argument, plain)])
+		return xstrdup(argument);
+	word = to = xcalloc(1, 4 * strlen(argument) + 3);
+	*to++ = '\'';
+	for (; *argument; argument++)
+		to = *argument == '\'' ? stpcpy(to, "'\\''") : (*to = *argument, to + 1);
+	*to = '\'';
+	return word;
+}
+
 char *read_text(const char *path)
 {
 	char *text = xcalloc(1, 65536);

@@ -15,6 +15,9 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Contents of a small text file without the newline at its end, or 0. The caller frees. */
 char *read_text(const char *path);
 
+/* An argument for a shell; quotes only where it has to. Caller frees. */
+char *shell_word(const char *argument);
+
 /*
  * On a hybrid CPU leaves only the performance cores in a set, if there are any: the others have other TLBs and another
  * PMU. list: contents of /sys/devices/cpu_core/cpus, e.g. "0-7,16"; 0 to read it.

@@ -191,7 +191,7 @@ refused_by() {
 
 @test "an option that the target cannot carry out" {
 	local option
-	for option in "--cpu max" "--memory 1g" "--image ./x" "--qemu ./x" --fresh-boot "--host 4k"; do
+	for option in "--cpu max" "--memory 1g" "--image ./x" "--qemu ./x" "--timeout 5" --fresh-boot "--host 4k"; do
 		# shellcheck disable=SC2086 # an option and its value
 		refused run fracture --on user $option --out run
 		says "${option%% *}" "target user"

@@ -275,3 +275,30 @@ resume() {
 	says run/rows.csv:4 "start a new run"
 	[ "$(rows)" -lt "$ROWS" ]
 }
+
+@test "a disk that is full at the start: says so, and leaves no directory that nobody can resume" {
+	[ "$(id -u)" -eq 0 ] || skip "mounting a small disk needs root"
+	unshare --mount true 2>/dev/null || skip "no permission for mounts of one's own"
+	mkdir disk
+	local most
+	for most in 0 4096 8192; do
+		# shellcheck disable=SC2016 # for the inner shell
+		run -1 unshare --mount sh -c 'mount -t tmpfs -o size=16k tmpfs disk && head -c "$1" /dev/zero >disk/most &&
+			"$TLBSCOPE" run fracture --on tcg --out disk/run; status=$?; ls disk; exit $status' sh $most
+		says "No space left" most
+		says_not $'\nrun'
+	done
+}
+
+@test "the command in run.json makes such a run again, whatever its words are" {
+	need jq jq
+	cp "${TLBSCOPE%/*}/../share/tlbscope/plans/fracture.plan" "it's \$mine & yours.plan"
+	tcg "./it's \$mine & yours.plan" --out run --guest 4k,2m --leaves 16 --phase refill --iterations 5 --repeats 1 \
+		--cpu "max,model-id=Mine; and yours" --memory 1g >run.out
+	eval "$(jq -r .command run/run.json) --out again >again.out"
+	diff <(jq '.plan, .options, .cpu' run/run.json) <(jq '.plan, .options, .cpu' again/run.json)
+	tlbscope run fracture --on user --guest 4k --repeats 1 --iterations 5 --event page-faults --out counted >run.out
+	eval "$(jq -r .command counted/run.json) --out again2 >again.out"
+	diff <(head -n 1 counted/rows.csv) <(head -n 1 again2/rows.csv)
+	head -n 1 again2/rows.csv | grep -q page-faults
+}
