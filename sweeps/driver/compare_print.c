@@ -89,8 +89,8 @@ static void print_answers(FILE *out, const struct comparison *comparison)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		reach_build(&comparison->run[i].cells, &reach[i]);
-		rest[i] = reach_rest(&comparison->run[i].cells, &reach[i]);
+		reach_build(&comparison->side[i].cells, &reach[i]);
+		rest[i] = reach_rest(&comparison->side[i].cells, &reach[i]);
 	}
 	print_verdicts(out, &rest[0], &rest[1]);
 	print_cliffs(out, &reach[0], &reach[1]);
@@ -130,8 +130,8 @@ static size_t print_differing(FILE *out, const struct comparison *comparison)
 	size_t i, n = 0;
 
 	for (i = 0; (fact = environment_fact(i)); i++) {
-		char *a = environment_text(comparison->run[0].json, fact->path);
-		char *b = environment_text(comparison->run[1].json, fact->path);
+		char *a = environment_text(comparison->side[0].json[0], fact->path);
+		char *b = environment_text(comparison->side[1].json[0], fact->path);
 
 		if (fact->matters && a && b && strcmp(a, b))
 			fprintf(out, "%s  %s: %s -> %s (%s)\n", n++ ? "" : "\naround them, A -> B:\n", fact->label, a, b,
@@ -142,9 +142,34 @@ static size_t print_differing(FILE *out, const struct comparison *comparison)
 	return n;
 }
 
+/* Facts that matter and are not the same in all runs of one side: then it is no side. */
+static void print_unlike(FILE *out, const struct comparison *comparison)
+{
+	const struct environment_fact *fact;
+	size_t which, run, i;
+
+	for (which = 0; which < 2; which++)
+		for (i = 0; (fact = environment_fact(i)); i++) {
+			const struct compared_side *side = &comparison->side[which];
+			char *first = environment_text(side->json[0], fact->path);
+			int unlike = 0;
+
+			for (run = 1; run < side->runs && fact->matters; run++) {
+				char *text = environment_text(side->json[run], fact->path);
+
+				unlike |= strcmp(first ?: "", text ?: "") != 0;
+				free(text);
+			}
+			if (unlike)
+				fprintf(out, "  the runs of %c are not alike: %s (%s)\n", (int)('A' + which), fact->label,
+					fact->matters);
+			free(first);
+		}
+}
+
 static void print_environment(FILE *out, const struct comparison *comparison)
 {
-	const json_t *a = comparison->run[0].json, *b = comparison->run[1].json;
+	const json_t *a = comparison->side[0].json[0], *b = comparison->side[1].json[0];
 	char *only[2];
 	size_t n;
 
@@ -162,6 +187,7 @@ static void print_environment(FILE *out, const struct comparison *comparison)
 		fprintf(out, "  recorded of A only, so not compared: %s\n", only[0]);
 	if (*only[1])
 		fprintf(out, "  recorded of B only, so not compared: %s\n", only[1]);
+	print_unlike(out, comparison);
 	free(only[0]);
 	free(only[1]);
 }
@@ -203,7 +229,7 @@ static void print_only(FILE *out, const struct comparison *comparison, int which
 static void print_untold(FILE *out, const struct comparison *comparison)
 {
 	static const char *const reasons[] = { "fewer than 3 repeats", "an emulator's own cycles",
-					       "measured in one run only" };
+					       "measured on one side only", "in fewer than 3 runs of a side" };
 	size_t i, j, n;
 
 	for (i = 0; i < TS_COUNT(reasons); i++) {
@@ -235,14 +261,38 @@ static void print_validity(FILE *out, const struct comparison *comparison)
 	}
 }
 
+static void print_sides(FILE *out, const struct comparison *comparison)
+{
+	size_t i, run;
+
+	for (i = 0; i < 2; i++) {
+		const struct compared_side *side = &comparison->side[i];
+
+		fprintf(out, "%c: ", (int)('A' + i));
+		for (run = 0; run < side->runs; run++)
+			fprintf(out, "%s, ", side->name[run]);
+		fprintf(out, "target %s, %s, %zu rows\n", side->rows.row->target, side->rows.row->cpu, side->rows.count);
+	}
+}
+
+static void print_apart(FILE *out, const struct comparison *comparison)
+{
+	size_t i;
+
+	if (!comparison->apart)
+		return;
+	fprintf(out, "%zu lie farther apart than the repeats of each run, A -> B, difference with its interval:\n",
+		comparison->apart);
+	for (i = 0; i < comparison->count; i++)
+		if (comparison->compared[i].apart)
+			print_compared(out, &comparison->compared[i]);
+}
+
 void compare_print(FILE *out, const struct comparison *comparison)
 {
 	size_t i;
 
-	for (i = 0; i < 2; i++)
-		fprintf(out, "%c: %s, target %s, %s, %zu rows\n", (int)('A' + i), comparison->run[i].name,
-			comparison->run[i].rows.row->target, comparison->run[i].rows.row->cpu,
-			comparison->run[i].rows.count);
+	print_sides(out, comparison);
 	print_environment(out, comparison);
 	fprintf(out, "\n");
 	print_answers(out, comparison);
@@ -251,6 +301,7 @@ void compare_print(FILE *out, const struct comparison *comparison)
 	for (i = 0; i < comparison->count; i++)
 		if (comparison->compared[i].difference.changed)
 			print_compared(out, &comparison->compared[i]);
+	print_apart(out, comparison);
 	print_untold(out, comparison);
 	print_validity(out, comparison);
 	print_only(out, comparison, 0);
@@ -282,14 +333,14 @@ static json_t *json_compared(const struct compared *c)
 	const struct difference *d = &c->difference;
 	json_t *json = json_case(c->a);
 
-	json_object_update_new(json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:s?, s:s, s:s}",
+	json_object_update_new(json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:s?, s:s, s:s}",
 					       "measure", c->measure, "a", json_number(c->value[0]), "b",
 					       json_number(c->value[1]), "repeats_a", (int)c->repeats[0],
 					       "repeats_b", (int)c->repeats[1], "difference",
 					       c->untold ? json_null() : json_number(d->value), "low",
 					       json_number(d->low), "high", json_number(d->high), "p",
 					       c->untold ? json_null() : json_number(d->p), "changed", d->changed,
-					       "untold", c->untold, "valid_a", c->a->valid, "valid_b", c->b->valid));
+					       "apart", c->apart, "untold", c->untold, "valid_a", c->a->valid, "valid_b", c->b->valid));
 	return json;
 }
 
@@ -300,8 +351,8 @@ static json_t *json_environment(const struct comparison *comparison)
 	size_t i;
 
 	for (i = 0; (fact = environment_fact(i)); i++) {
-		char *a = environment_text(comparison->run[0].json, fact->path);
-		char *b = environment_text(comparison->run[1].json, fact->path);
+		char *a = environment_text(comparison->side[0].json[0], fact->path);
+		char *b = environment_text(comparison->side[1].json[0], fact->path);
 
 		if (fact->matters && strcmp(a ?: "", b ?: ""))
 			json_array_append_new(list, json_pack("{s:s, s:s?, s:s?, s:s}", "fact", fact->path, "a", a,
@@ -310,6 +361,16 @@ static json_t *json_environment(const struct comparison *comparison)
 		free(b);
 	}
 	return list;
+}
+
+static json_t *json_names(const struct compared_side *side)
+{
+	json_t *names = json_array();
+	size_t i;
+
+	for (i = 0; i < side->runs; i++)
+		json_array_append_new(names, json_string(side->name[i]));
+	return names;
 }
 
 json_t *compare_json(const struct comparison *comparison)
@@ -323,17 +384,18 @@ json_t *compare_json(const struct comparison *comparison)
 	for (which = 0; which < 2; which++)
 		for (i = 0; i < comparison->onlys[which]; i++)
 			json_array_append_new(only[which], json_case(comparison->only[which][i]));
-	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "a", comparison->run[0].name, "b",
-			 comparison->run[1].name, "changed", (json_int_t)comparison->changed, "told",
-			 (json_int_t)comparison->told, "environment", json_environment(comparison), "cases", cases,
-			 "only_a", only[0], "only_b", only[1]);
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "a", json_names(&comparison->side[0]), "b",
+			 json_names(&comparison->side[1]), "changed", (json_int_t)comparison->changed, "apart",
+			 (json_int_t)comparison->apart, "told", (json_int_t)comparison->told, "environment",
+			 json_environment(comparison), "cases", cases, "only_a", only[0], "only_b", only[1]);
 }
 
 /* ---- command ---- */
 
 struct compare_request {
-	const char *run[2];
-	int runs, json, anyway, only_good;
+	const char **run; /* A, B, A, B ... */
+	size_t runs;
+	int json, anyway, only_good;
 };
 
 enum { OPT_ANYWAY = 0x300 };
@@ -353,41 +415,53 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
 		request->only_good = 1;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (request->runs == 2)
-			argp_error(state, "two runs, no more");
 		request->run[request->runs++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (request->runs < 2)
-			argp_error(state, "name two runs");
+		if (request->runs != 2 && (request->runs % 2 || request->runs < 2 * COMPARE_REPEATS))
+			argp_error(state, "name two runs, or three pairs or more in turns: A B A B A B");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
-static int load(struct compared_run *run, const char *name, int only_good, struct problem *p)
+/* Loads the runs of one side: every second, from `which` on. */
+static int load(struct compared_side *side, const struct compare_request *request, size_t which, struct problem *p)
 {
-	char *dir;
+	size_t i, runs = request->runs / 2;
 
-	if (run_rows(name, only_good, &run->rows, p))
-		return -1;
-	dir = run_dir(name);
-	run->name = name;
-	run->json = environment_load(dir);
-	run->stamp = environment_stamp(&run->rows, run->json);
-	cells_build(&run->rows, &run->cells);
-	compare_find_events(run);
-	free(dir);
+	side->name = xcalloc(runs, sizeof(*side->name));
+	side->part = xcalloc(runs, sizeof(*side->part));
+	side->json = xcalloc(runs, sizeof(*side->json));
+	for (i = 0; i < runs; i++) {
+		const char *name = request->run[2 * i + which];
+		char *dir;
+
+		if (run_rows(name, request->only_good, &side->part[i], p))
+			return -1;
+		dir = run_dir(name);
+		side->name[i] = name;
+		side->json[i] = environment_load(dir);
+		side->runs++;
+		free(dir);
+	}
+	compare_join(side);
 	return 0;
 }
 
 static int show(struct comparison *comparison, const struct compare_request *request)
 {
-	char *obstacle = compare_obstacle(comparison);
+	char *obstacle = compare_side_obstacle(&comparison->side[0]) ?: compare_side_obstacle(&comparison->side[1]);
 	struct problem p = { 0 };
 	json_t *json;
 
-	if (obstacle && (!request->anyway || !comparison->run[0].rows.count || !comparison->run[1].rows.count)) {
+	if (obstacle) {
+		problem(&p, EXIT_REFUSED, "%s: nothing to compare with", obstacle);
+		free(obstacle);
+		return report(&p);
+	}
+	obstacle = compare_obstacle(comparison);
+	if (obstacle && !request->anyway) {
 		problem(&p, EXIT_REFUSED, "%s and %s cannot be compared: %s; --anyway compares them all the same",
 			request->run[0], request->run[1], obstacle);
 		free(obstacle);
@@ -407,8 +481,13 @@ static int show(struct comparison *comparison, const struct compare_request *req
 	}
 	if (!comparison->told) {
 		problem(&p, EXIT_UNDECIDED, "nothing could be compared: %s", comparison->count ?
-			"each number has fewer than 3 repeats or is in one run only; measure with --repeats 3 or more" :
+			"each number has fewer than 3 repeats or is on one side only; measure with --repeats 3 or more" :
 			"the runs have no case in common");
+		return report(&p);
+	}
+	if (comparison->apart && !comparison->changed) {
+		problem(&p, EXIT_UNDECIDED, "whether anything changed cannot be told from one run on each side: the next run of an "
+			"unchanged machine lies apart, too; measure both three times in turns and compare A B A B A B");
 		return report(&p);
 	}
 	return comparison->changed ? EXIT_CHANGED : EXIT_DONE;
@@ -422,20 +501,22 @@ int command_compare(int argc, char **argv)
 		OPTION_SKIP_BAD_ROWS,
 		{ 0 },
 	};
-	const struct argp argp = { .options = options, .parser = parse_compare, .args_doc = "A B",
-				   .doc = "Tells what differs between two runs beyond noise. Exit status: 0 nothing, 6 "
-					  "something, 4 nothing could be told, 5 they cannot be compared." };
-	struct compare_request request = { 0 };
+	const struct argp argp = { .options = options, .parser = parse_compare, .args_doc = "A B [A B]...",
+				   .doc = "Tells what differs between two runs, or between two machines or states of "
+					  "one that were measured in turns (three pairs or more), beyond noise. Exit "
+					  "status: 0 nothing, 6 something, 4 nothing could be told, 5 they cannot be "
+					  "compared." };
+	struct compare_request request = { .run = xcalloc(argc, sizeof(*request.run)) };
 	struct comparison comparison = { 0 };
 	struct problem p = { 0 };
 	int result;
 
 	parse_options(&argp, argc, argv, &request);
-	if (load(&comparison.run[0], request.run[0], request.only_good, &p) ||
-	    load(&comparison.run[1], request.run[1], request.only_good, &p))
+	if (load(&comparison.side[0], &request, 0, &p) || load(&comparison.side[1], &request, 1, &p))
 		result = report(&p);
 	else
 		result = show(&comparison, &request);
 	compare_free(&comparison);
+	free(request.run);
 	return result;
 }

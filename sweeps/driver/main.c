@@ -21,7 +21,7 @@ static const struct {
 	{ "ceiling", command_ceiling, "break-even of single and full flushes, and the kernel's ceiling" },
 	{ "plot", command_plot, "draw the pictures of a run" },
 	{ "report", command_report, "write report.html and guidance.md of runs" },
-	{ "compare", command_compare, "what differs between two runs, beyond noise" },
+	{ "compare", command_compare, "what differs between two runs, or several of each, beyond noise" },
 	{ "list", command_list, "plans, ops, axes, targets, probes, cpus, events, cmdline" },
 	{ "import", command_import, "make a run of a guest's serial log" },
 };

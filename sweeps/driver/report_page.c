@@ -269,7 +269,8 @@ static void put_compare(FILE *out, const struct report_run *run)
 			      "%u repeats of each case in both. Measure twice with <code>--repeats %u</code> for that.</p>\n",
 			 (size_t)COMPARE_REPEATS, (size_t)COMPARE_REPEATS);
 	else
-		html_put(out, "<p><code>tlbscope compare %s again</code> then tells whether it came out alike%s.</p>\n", dir,
+		html_put(out, "<p><code>tlbscope compare %s again</code> then tells whether refills came out alike%s; for "
+			      "times it takes three runs of each, measured in turns.</p>\n", dir,
 			 absolute ? " (all of it in the directory that this run lies in)" : "");
 	free(dir);
 }

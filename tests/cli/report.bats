@@ -279,7 +279,7 @@ reach_run() {
 @test "report: what compare needs, and no path of this machine" {
 	run -0 tlbscope report "$PWD/fractured"
 	run -0 page_text fractured/report.html
-	says "tlbscope compare fractured again then tells whether it came out alike (all of it in the directory"
+	says "tlbscope compare fractured again then tells whether refills came out alike (all of it in the directory"
 	run ! grep -F "$PWD" fractured/report.html
 	sed -i '/,retouch,[23],/d; /,refill,[23],/d' fractured/rows.csv
 	tlbscope report fractured
@@ -429,7 +429,7 @@ reach_run() {
 @test "compare: what changed, what is in one only, what differs around them" {
 	run -6 tlbscope compare fractured mended
 	# 4 cells of 3 ops, refills and cycles: 24; one cell's flush changed, in both measures
-	says "2 of 24 numbers changed beyond noise" "microcode: 0x1 -> 0x2" \
+	says "1 of 24 numbers changed beyond noise" "1 lie farther apart than the repeats of each run" "microcode: 0x1 -> 0x2" \
 		"verdict on host page 4k: large-only -> intact" "verdict on host page 2m: intact in both" \
 		"refills: 16 -> 0, -16" "cycles: 650 -> 230, -420.0 (" "only in B, 1:" \
 		"refill: pge, 50 x 4k on host 4k"
@@ -450,17 +450,18 @@ reach_run() {
 @test "compare --json" {
 	need jq jq
 	run -6 tlbscope compare --json fractured mended
-	jq -e '.changed == 2 and .told == 24 and (.cases | length) == 24 and (.only_a | length) == 0 and
+	jq -e '.a == ["fractured"] and .b == ["mended"] and .changed == 1 and .apart == 1 and .told == 24 and (.cases | length) == 24 and (.only_a | length) == 0 and
 		(.only_b | length) == 1 and .only_b[0].op == "pge"' <<<"$output"
 	jq -e '.environment == [{"fact": "machine.cpu.microcode", "a": "0x1", "b": "0x2",
 		"matters": "microcode may change what a flush drops and costs"}]' <<<"$output"
-	jq -e '[.cases[] | select(.changed)] | length == 2 and
+	jq -e '[.cases[] | select(.changed or .apart)] | length == 2 and
+		(map(select(.measure == "cycles"))[0] | .apart) and (map(select(.measure == "refills"))[0] | .changed) and
 		(map(select(.measure == "cycles"))[0] | .a == 650 and .b == 230 and .difference == -420 and
 		 .low < -420 and .high > -420 and .high < -13 and .repeats_a == 3) and
 		(map(select(.measure == "refills"))[0] | .a == 16 and .b == 0 and .difference == -16 and
 		 .low == -16 and .high == -16 and .host == "4k" and .guest == "2m")' <<<"$output"
 	# what did not change lies within its interval
-	jq -e '[.cases[] | select(.changed | not) | .low <= 0 and .high >= 0] | all' <<<"$output"
+	jq -e '[.cases[] | select(.changed or .apart | not) | .low <= 0 and .high >= 0] | all' <<<"$output"
 }
 
 @test "compare: too few repeats, nothing in common" {
@@ -484,15 +485,58 @@ reach_run() {
 	run -5 tlbscope compare mended fractured
 	refused compare fractured
 	refused compare fractured mended fractured
+	refused compare fractured mended fractured mended
+	says "three pairs"
+	head -n 1 fractured/rows.csv >empty.csv
+	run -5 tlbscope compare fractured empty.csv
+	says "empty.csv has no rows"
+	# one run of a side counted something that the others did not
+	run -5 tlbscope compare --anyway fractured fractured mended fractured fractured fractured
+	says "fractured and mended, of the same side"
 }
 
 @test "compare: events by name, whatever their column's place" {
 	awk '{ sub(/\r$/, ""); print $0 (NR == 1 ? ",WALKS" : "," 100 + NR % 3) }' fractured/rows.csv >a.csv
 	awk '{ sub(/\r$/, ""); print (NR == 1 ? "WALKS," : (NR % 24 == 5 ? 900 : 100) + NR % 3 ",") $0 }' \
 		fractured/rows.csv >b.csv
-	run -6 tlbscope compare a.csv b.csv
+	run -4 tlbscope compare a.csv b.csv
 	# line 5 is sequence 4: retouch, none, host 4k, guest 4k; 24 cases, each with the event and one more
-	says "retouch: none, 50 x 4k on host 4k" "WALKS: 102 -> 902" "1 of 48 numbers changed"
+	says "retouch: none, 50 x 4k on host 4k" "WALKS: 102 -> 902" "0 of 48 numbers changed" "1 lie farther apart" \
+		"cannot be told from one run on each side"
+	run -6 tlbscope compare a.csv b.csv a.csv b.csv a.csv b.csv
+	says "A: a.csv, a.csv, a.csv, target" "WALKS: 102 -> 902" "1 of 48 numbers changed"
+}
+
+# timed NAME CYCLES: a run in which every pass took so many cycles, give or take one.
+timed() {
+	mkdir -p "$1"
+	awk -F, -v OFS=, -v cycles="$2" '{ sub(/\r$/, "") }
+		NR == 1 { for (i = 1; i <= NF; i++) number[$i] = i }
+		NR > 1 && $number["cycles"] != "" { $number["cycles"] = cycles + NR % 3 - 1 }
+		{ print }' fractured/rows.csv >"$1/rows.csv"
+}
+
+@test "compare: runs of one machine lie apart; only several tell whether a second one does" {
+	timed a1 1000
+	timed a2 1180
+	timed a3 1090
+	timed b1 1170
+	timed b2 1010
+	timed b3 1100
+	# each pair of runs: 12 cells whose repeats agree to a cycle, 17 % apart
+	run -4 tlbscope compare a1 b1
+	says "0 of 24 numbers changed" "12 lie farther apart"
+	run -0 tlbscope compare a1 b1 a2 b2 a3 b3
+	says "0 of 24 numbers changed"
+	says_not apart
+	timed b1 2170
+	timed b2 2010
+	timed b3 2100
+	# means 1090 and 2093.3, their variances 90^2 and 80.2^2 over 3: t = 980 / 69.6 on 3.95 degrees of freedom
+	run -6 tlbscope compare --json a1 b1 a2 b2 a3 b3
+	jq -e '.changed == 12 and .apart == 0 and .a == ["a1", "a2", "a3"] and .b == ["b1", "b2", "b3"]' <<<"$output"
+	jq -e '[.cases[] | select(.measure == "cycles") | (.a - 1090 | fabs) <= 1 and (.b - 2100 | fabs) <= 1 and .repeats_a == 3 and .repeats_b == 3 and
+		(.difference - 1003.33 | fabs) < 0.01 and .changed] | all' <<<"$output"
 }
 
 # ---- bad rows ----
