@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOCKDOWN "/sys/kernel/security/lockdown"
+#define SECURITYFS "/sys/kernel/security"
+#define LOCKDOWN SECURITYFS "/lockdown"
 /* The variable SecureBoot of the UEFI specification, under the GUID of its global variables. */
 #define EFI "/sys/firmware/efi"
 #define SECURE_BOOT EFI "/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -224,6 +225,22 @@ LOOK(module_support)
 		finding_unreadable(f, "/proc/sys/kernel/modules_disabled", allowed);
 }
 
+/*
+ * No file of lockdown: has this kernel none, or is only the file system not mounted that would hold it? Where it is, it
+ * has lsm (since 4.17; whatever the kernel was built with).
+ */
+static void look_without_lockdown(struct finding *f)
+{
+	char text[4096];
+	int mounted = probe_exists(SECURITYFS "/lsm"), known;
+
+	known = mounted == 1 ? 0 : probe_read("/proc/filesystems", text, sizeof(text));
+	if (mounted == 1 || (known >= 0 && !strstr(text, "securityfs")))
+		finding_set(f, PROBE_OK, NULL, "this kernel has no lockdown");
+	else
+		finding_set(f, PROBE_UNKNOWN, "lockdown.mount", SECURITYFS " is not mounted");
+}
+
 /* LOCKDOWN_MODULE_SIGNATURE is part of integrity (include/linux/security.h). */
 LOOK(lockdown)
 {
@@ -236,7 +253,7 @@ LOOK(lockdown)
 		finding_set(f, PROBE_PROBLEM, "lockdown.sign", "%s%s%s", by, result < 0 ? "" : ": ",
 			    result < 0 ? "" : text);
 	else if (result == -ENOENT && probe_exists("/sys/kernel") == 1)
-		finding_set(f, PROBE_OK, NULL, "this kernel has no lockdown");
+		look_without_lockdown(f);
 	else if (result < 0)
 		finding_unreadable(f, LOCKDOWN, result);
 	else if (strstr(text, "[none]"))

@@ -145,6 +145,7 @@ const struct remedy remedies[] = {
 	  "no package has the headers of a kernel that was built by hand: make module KDIR=DIR, "
 	  "with its build directory",
 	  0 },
+	{ "lockdown.mount", "mount it, to see", "sudo mount -t securityfs nodev /sys/kernel/security" },
 	{ "lockdown.sign",
 	  "sign the module with a key that the firmware knows (module-signing.rst; mokutil "
 	  "--import), or boot with lockdown=none where Secure Boot is off",

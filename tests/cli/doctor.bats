@@ -296,3 +296,25 @@ narrow() {
 	narrow <<<"$output"
 	run ! grep -Ev '^([a-z0-9-]+ | {40}[^ ])' <<<"$output"
 }
+
+@test "no file of lockdown: unknown while nothing is mounted that could hold it" {
+	need jq jq
+	lockdown() {
+		tlbscope doctor --json --root tree | jq -r '.checks[] | select(.id == "lockdown") | .result, .remedy_id'
+	}
+	cp -r "$trees/container" tree
+	chmod -R u+w tree
+	run -0 lockdown
+	says unknown lockdown.mount
+	mkdir -p tree/sys/kernel/security
+	echo capability,yama >tree/sys/kernel/security/lsm
+	run -0 lockdown
+	[ "$output" = $'ok\nnull' ]
+	rm -r tree/sys/kernel/security
+	printf 'nodev\tsysfs\n' >tree/proc/filesystems
+	run -0 lockdown
+	[ "$output" = $'ok\nnull' ]
+	rm tree/proc/filesystems
+	run -0 lockdown
+	says unknown lockdown.mount
+}
