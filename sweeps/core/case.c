@@ -173,6 +173,41 @@ void ts_value_print(struct ts_text *text, u32 key, u64 value)
 	ts_put_number(text, value);
 }
 
+/* Words with blanks between. */
+static void put_word(struct ts_text *text, u32 *n, const char *word)
+{
+	ts_put(text, (*n)++ ? " " : "");
+	ts_put(text, word);
+}
+
+void ts_put_values(struct ts_text *text, u32 key)
+{
+	const struct ts_key *k = &ts_keys[key];
+	u32 i, n = 0;
+
+	switch (k->kind) {
+	case TS_KIND_WORD:
+		for (i = 0; k->words[i]; i++)
+			put_word(text, &n, k->words[i]);
+		return;
+	case TS_KIND_OP:
+		for (i = 0; i < TS_OPS; i++)
+			if (!(ts_ops[i].needs & TS_SYSCALLS)) /* who speaks the protocol has no system calls */
+				put_word(text, &n, ts_ops[i].name);
+		return;
+	case TS_KIND_MIX:
+		ts_put(text, "none or PAGE:LEAVES, e.g. 2m:8");
+		return;
+	case TS_KIND_NUMBER:
+		break;
+	}
+	ts_put_number(text, k->min);
+	ts_put(text, " to ");
+	ts_put_number(text, k->max);
+	ts_put(text, k->special ? ", or " : "");
+	ts_put(text, k->special ? k->special : "");
+}
+
 enum ts_status ts_case_parse(const char *line, struct ts_case *c, struct ts_error *error)
 {
 	struct ts_pair pair;

@@ -126,6 +126,9 @@ enum ts_status ts_value_parse(u32 key, const char *text, u32 length, u64 *value,
 			      struct ts_error *error);
 void ts_value_print(struct ts_text *text, u32 key, u64 value);
 
+/* Prints what values a key takes; of op, those of targets that run in ring 0. */
+void ts_put_values(struct ts_text *text, u32 key);
+
 /*
  * Parses "key=value key=value ..." over the standard values, then completes and checks the
  * case as ts_case_finish() does.

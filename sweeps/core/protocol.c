@@ -130,9 +130,11 @@ void ts_row_print(struct ts_text *text, const struct ts_expansion *e, const stru
 	counts_print(text, &r->counts);
 }
 
-/* The hint is text with blanks: it comes last, in quotes. */
+/* The hint is text with blanks: it comes last, in quotes. That of a bad value is its key: what the key takes is told. */
 void ts_error_print(struct ts_text *text, const struct ts_error *error)
 {
+	u32 key;
+
 	ts_put(text, "error");
 	ts_put_key_word(text, "status", ts_status_name(error->status));
 	if (error->word[0])
@@ -141,6 +143,11 @@ void ts_error_print(struct ts_text *text, const struct ts_error *error)
 		return;
 	ts_put_key_word(text, "hint", "\"");
 	ts_put(text, error->hint);
+	key = ts_key_find(error->hint, ts_length(error->hint));
+	if (key < TS_KEYS) {
+		ts_put(text, " is ");
+		ts_put_values(text, key);
+	}
 	ts_put(text, "\"");
 }
 

@@ -18,7 +18,7 @@ static enum ts_status set_repeats(struct ts_sweep *sweep, const char *text, u32 
 
 	if (!status && (!sweep->repeats || sweep->repeats > TS_MAX_REPEATS))
 		status = TS_OUT_OF_RANGE;
-	return status ? ts_fail_n(error, status, text, length, "repeats") : TS_OK;
+	return status ? ts_fail_n(error, status, text, length, "repeats is 1 to 10000") : TS_OK;
 }
 
 static u8 has_value(const struct ts_axis *axis, u64 value)

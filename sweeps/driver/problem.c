@@ -23,32 +23,13 @@ int problem(struct problem *problem, int exit_code, const char *format, ...)
 
 void axis_values(u32 key, char *text, u32 size)
 {
-	const struct ts_key *k = &ts_keys[key];
 	struct ts_text out;
-	u32 i;
 
 	ts_text_init(&out, text, size);
-	switch (k->kind) {
-	case TS_KIND_WORD:
-		for (i = 0; k->words[i]; i++) {
-			ts_put(&out, i ? " " : "");
-			ts_put(&out, k->words[i]);
-		}
-		break;
-	case TS_KIND_OP:
-		ts_put(&out, "one of tlbscope list ops");
-		break;
-	case TS_KIND_MIX:
-		ts_put(&out, "none or PAGE:LEAVES, e.g. 2m:8");
-		break;
-	case TS_KIND_NUMBER:
-		ts_put_number(&out, k->min);
-		ts_put(&out, " to ");
-		ts_put_number(&out, k->max);
-		ts_put(&out, k->special ? ", or " : "");
-		ts_put(&out, k->special ? k->special : "");
-		break;
-	}
+	if (ts_keys[key].kind == TS_KIND_OP)
+		ts_put(&out, "one of tlbscope list ops"); /* it has their classes, too */
+	else
+		ts_put_values(&out, key);
 }
 
 int problem_core(struct problem *p, const char *where, const struct ts_error *error)

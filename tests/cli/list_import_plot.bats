@@ -168,14 +168,15 @@ setup() {
 	line=$(sed -n 's/^driver: by hand: //p' run/log.txt)
 	[ -n "$line" ]
 	typed() {
-		printf 'case op=cr3 leaves=50 iterations=5\r\nnonsense\ncase leaves=0\n\n'
+		printf 'case op=cr3 leaves=50 iterations=5\r\nnonsense\ncase leaves=0\n\ncase op=bogus\n'
 		printf 'case op=invlpg at=in-set guest=2m leaves=16 iterations=5\n'
 		printf 'sweep op=none,invlpg at=far leaves=4 iterations=5\nend\n'
 	}
 	run "-$CLEAN" timeout --kill-after=5 60 bash -c "$line" < <(typed)
 	says "hello protocol=1" "leaves=50" "refills=50" "refills=16" "error status=unknown-command" \
-		"error status=out-of-range" "done rows=2" "end rows=4"
-	[ "$(grep -c '^error ' <<<"$output")" -eq 2 ]
+		'error status=out-of-range word=0 hint="leaves is 1 to 16384' "done rows=2" "end rows=4" \
+		'error status=unknown-value word=bogus hint="op is none invlpg'
+	[ "$(grep -c '^error ' <<<"$output")" -eq 3 ]
 	grep -q '"by_hand": ' run/run.json
 }
 

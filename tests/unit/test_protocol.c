@@ -652,7 +652,12 @@ static void test_error_lines(void **state)
 
 	(void)state;
 	error_line(line, sizeof(line), TS_OUT_OF_RANGE, "0", "leaves");
-	assert_string_equal(line, "error status=out-of-range word=0 hint=\"leaves\"");
+	assert_string_equal(line, "error status=out-of-range word=0 hint=\"leaves is 1 to 16384, or fit\"");
+	error_line(line, sizeof(line), TS_UNKNOWN_VALUE, "3k", "guest");
+	assert_string_equal(line, "error status=unknown-value word=3k hint=\"guest is 4k 2m 1g\"");
+	error_line(line, sizeof(line), TS_UNKNOWN_VALUE, "bogus", "op");
+	assert_string_equal(line, "error status=unknown-value word=bogus hint=\"op is none invlpg invpcid-addr "
+			    "invpcid-ctx invpcid-nonglobal invpcid-all cr3 cr3-keep pge\"");
 	error_line(line, sizeof(line), TS_UNKNOWN_KEY, "host", "see list axes");
 	assert_string_equal(line, "error status=unknown-key word=host hint=\"see list axes\"");
 	error_line(line, sizeof(line), TS_NO_MEMORY, "leaves", NULL);
