@@ -5,6 +5,7 @@
  * enough.
  */
 #include "command.h"
+#include "declined.h"
 #include "judge.h"
 #include "link.h"
 #include "protocol.h"
@@ -22,9 +23,19 @@ struct import {
 	struct hello hello;
 	const char *target, *host;
 	char *cpu;
-	size_t line, errors;
-	int ended;
+	size_t line;
+	size_t measured;	  /* rows since the guest's last start */
+	unsigned long long ended; /* rows that its end line speaks of, plus 1; 0: there is none */
+	size_t errors, declined_rows;
+	struct declined declined;
+	int broken; /* the last line breaks off and is left out */
 };
+
+/* Did the guest end by itself, with every row in the log and no case refused? */
+static int is_complete(const struct import *import)
+{
+	return import->ended == import->measured + 1ULL && !import->errors;
+}
 
 /* What the CPUID signature above the guest says of target and host page. */
 static void place(struct import *import)
@@ -58,6 +69,7 @@ static int take_hello(struct import *import, const char *rest, struct problem *p
 	if (result)
 		return result;
 	place(import);
+	import->measured = import->ended = 0;
 	brand = hello_text(&import->hello, "brand");
 	free(import->cpu);
 	import->cpu = xstrdup(brand);
@@ -65,13 +77,38 @@ static int take_hello(struct import *import, const char *rest, struct problem *p
 	return 0;
 }
 
-static int take_row(struct import *import, const char *rest, const char *path, struct problem *p)
+/* A row without a result yet. */
+static struct row new_row(const struct import *import)
 {
-	struct row row = {
+	return (struct row){
 		.run = import->record.id, .target = import->target, .accel = "none",
 		.cpu = import->cpu, .host = import->host, .host_how = "", .valid = "ok",
 		.sequence = import->record.written + 1,
 	};
+}
+
+/* Judges a row whose case is known and writes it. */
+static int put_row(struct import *import, struct row *row, struct problem *p)
+{
+	row->class = ts_ops[row->c.op].class;
+	if (!strcmp(import->target, "tcg")) {
+		row->accel = "tcg";
+		if (row->c.phase != TS_REFILL)
+			row_reason(row, "emulated-cpu");
+	} else if (!strcmp(import->target, "kvm")) {
+		row->accel = "kvm";
+		row_reason(row, "backing");
+	}
+	if (row->r.twin == TS_TWIN_STALE && judge_twin_must_be_new(&row->c))
+		row_reason(row, "twin");
+	judge_row(row);
+	import->record.written++;
+	return rows_append(import->record.rows, row, p);
+}
+
+static int take_row(struct import *import, const char *rest, const char *path, struct problem *p)
+{
+	struct row row = new_row(import);
 	struct ts_error error;
 	char *where;
 
@@ -84,20 +121,25 @@ static int take_row(struct import *import, const char *rest, const char *path, s
 		free(where);
 		return -EINVAL;
 	}
-	row.class = ts_ops[row.c.op].class;
-	if (!strcmp(import->target, "tcg")) {
-		row.accel = "tcg";
-		if (row.c.phase != TS_REFILL)
-			row_reason(&row, "emulated-cpu");
-	} else if (!strcmp(import->target, "kvm")) {
-		row.accel = "kvm";
-		row_reason(&row, "backing");
-	}
-	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(&row.c))
-		row_reason(&row, "twin");
-	judge_row(&row);
-	import->record.written++;
-	return rows_append(import->record.rows, &row, p);
+	import->measured++;
+	return put_row(import, &row, p);
+}
+
+/* What the guest refused; a case that it declined becomes a row that says so, as in a run. */
+static int take_error(struct import *import, const char *rest, struct problem *p)
+{
+	struct row row = new_row(import);
+	struct refusal refusal;
+
+	import->errors++;
+	refusal_parse(rest, &refusal);
+	declined_note(&import->declined, refusal.status, refusal.words);
+	if (!import->hello.keys || !refusal.has_case || !refusal_is_declined(&refusal, 1))
+		return 0;
+	import->declined_rows++;
+	row.c = refusal.c;
+	row_reason(&row, refusal.status);
+	return put_row(import, &row, p);
 }
 
 /* One line of the log; firmware and log lines are passed over. */
@@ -108,8 +150,38 @@ static int take_line(struct import *import, const char *line, const char *path, 
 		return take_hello(import, line + 5, p);
 	if (!strncmp(line, "row ", 4))
 		return take_row(import, line + 3, path, p);
-	import->errors += !strncmp(line, "error ", 6);
-	import->ended |= !strncmp(line, "end ", 4);
+	if (!strncmp(line, "error ", 6))
+		return take_error(import, line + 5, p);
+	if (!strncmp(line, "end rows=", 9))
+		import->ended = strtoull(line + 9, NULL, 10) + 1;
+	return 0;
+}
+
+static int is_last_line(FILE *file)
+{
+	int c = getc(file);
+
+	ungetc(c, file); /* of EOF: nothing */
+	return c == EOF;
+}
+
+/*
+ * A line with its end. Where the log stops before the guest did, its last line may break off: without an end, or
+ * ended by what kept the log, as a row that cannot be read. It is left out then; elsewhere a bad row is an error.
+ */
+static int take_whole_line(struct import *import, char *line, int is_last, const char *path, struct problem *p)
+{
+	int has_end = strchr(line, '\n') != NULL, is_row = !strncmp(line, "row ", 4), result;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	if (!has_end && !import->ended) {
+		import->broken = 1;
+		return 0;
+	}
+	result = take_line(import, line, path, p);
+	if (!result || !is_last || !is_row || import->ended || !import->record.written)
+		return result;
+	import->broken = 1;
 	return 0;
 }
 
@@ -124,8 +196,7 @@ static int take_file(struct import *import, const char *path, struct problem *p)
 		return problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
 	while (!result && getline(&line, &size, file) > 0) {
 		import->line++;
-		line[strcspn(line, "\r\n")] = '\0';
-		result = take_line(import, line, path, p);
+		result = take_whole_line(import, line, is_last_line(file), path, p);
 	}
 	free(line);
 	fclose(file);
@@ -154,10 +225,30 @@ static int save(struct import *import, const char *path, struct problem *p)
 	json_object_set_new(json, "source", json_string(path));
 	json_object_set_new(json, "target", json_string(import->target));
 	json_object_set_new(json, "cpu", json_string(import->cpu));
-	json_object_set_new(json, "complete", json_boolean(import->ended));
+	json_object_set_new(json, "complete", json_boolean(is_complete(import)));
 	json_object_set_new(json, "rows", json_integer(import->record.written));
 	free(now);
 	return record_save(&import->record, p);
+}
+
+/* What came of it. */
+static void tell(const struct import *import, const char *path, const char *dir)
+{
+	if (import->broken)
+		fprintf(stderr, "tlbscope: %s:%zu: the last line breaks off and is left out\n", path, import->line);
+	printf("%zu rows", import->record.written);
+	if (import->declined_rows)
+		printf(", %zu of them declined", import->declined_rows);
+	if (!import->ended)
+		printf("; the log has no end marker: it may be cut off");
+	else if (import->ended != import->measured + 1ULL)
+		printf("; the guest ended after %llu rows that it measured, and %zu are in the log",
+		       import->ended - 1, import->measured);
+	printf("\n");
+	declined_print(stdout, &import->declined);
+	if (!is_complete(import))
+		printf("Not complete: what the guest was asked for is not all measured.\n");
+	printf("results: %s\n", dir);
 }
 
 struct import_request {
@@ -202,14 +293,13 @@ int command_import(int argc, char **argv)
 	result = check_log(request.log, &p) ?: record_create(&import.record, dir, NULL, &p) ?: take_file(&import, request.log, &p) ?:
 		 save(&import, request.log, &p);
 	if (!result) {
-		printf("%zu rows%s%s\nresults: %s\n", import.record.written,
-		       import.errors ? ", and lines of errors (log.txt)" : "",
-		       import.ended ? "" : "; the log has no end marker: it may be cut off", dir);
+		tell(&import, request.log, dir);
 	} else {
 		import.record.written = 0; /* nothing of a log that cannot be read stays */
 	}
 	record_close(&import.record, result);
 	hello_free(&import.hello);
+	declined_free(&import.declined);
 	free(import.cpu);
 	free(dir);
 	return result ? report(&p) : EXIT_DONE;

@@ -123,27 +123,48 @@ static const char *value_of(const char *line, const char *key)
 
 #define HINT "hint=\""
 
+#define CASE " case "
+
+void refusal_parse(const char *rest, struct refusal *refusal)
+{
+	const char *hint = strstr(rest, HINT), *c = strstr(rest, CASE "op="); /* op: the first key */
+	char word[64];
+	struct ts_error error;
+
+	memset(refusal, 0, sizeof(*refusal));
+	snprintf(refusal->status, sizeof(refusal->status), "%s", value_of(rest, "status"));
+	snprintf(word, sizeof(word), "%s", value_of(rest, "word"));
+	hint = hint ? hint + strlen(HINT) : rest; /* the last key, in quotes */
+	hint += strspn(hint, " ");
+	snprintf(refusal->words, sizeof(refusal->words), "%s%s%.*s", word, *word ? ": " : "",
+		 (int)strcspn(hint, "\""), hint);
+	refusal->has_case = c && !ts_case_parse(c + strlen(CASE), &refusal->c, &error);
+}
+
+int refusal_is_declined(const struct refusal *refusal, int declines_memory)
+{
+	return !strcmp(refusal->status, "no-feature") ||
+	       (declines_memory && !strcmp(refusal->status, "no-memory"));
+}
+
 /* An error line instead of a row: is it about this case, or the end of the guest? */
 static int on_error(const struct link *link, const char *rest, const struct ts_case *c, struct row *row, struct problem *p)
 {
-	char status[64], text[512];
+	struct refusal refusal;
 	struct ts_text out;
-	const char *hint;
+	char text[512];
 
-	snprintf(status, sizeof(status), "%s", value_of(rest, "status"));
-	if (!strcmp(status, "exception"))
+	refusal_parse(rest, &refusal);
+	if (!strcmp(refusal.status, "exception"))
 		return -EPIPE;
-	if (!strcmp(status, "no-feature") || (!strcmp(status, "no-memory") && link->declines_memory)) {
-		row_reason(row, status);
-		hint = strstr(rest, HINT); /* the last key, in quotes */
-		hint = hint ? hint + strlen(HINT) : rest;
-		snprintf(text, sizeof(text), "%s", value_of(rest, "word"));
-		problem(p, EXIT_FAILED, "%s%s%.*s", text, *text ? ": " : "", (int)strcspn(hint, "\""), hint);
+	if (refusal_is_declined(&refusal, link->declines_memory)) {
+		row_reason(row, refusal.status);
+		problem(p, EXIT_FAILED, "%s", refusal.words);
 		return -ENOTSUP;
 	}
 	ts_text_init(&out, text, sizeof(text));
 	ts_case_print(&out, c);
-	if (!strcmp(status, "no-memory"))
+	if (!strcmp(refusal.status, "no-memory"))
 		return problem(p, EXIT_INPUT, "the window does not fit into the guest's memory; ask "
 			       "for fewer leaves, or for more with --memory (case %s)", text);
 	return problem(p, EXIT_FAILED, "the %s refused a case:%s (case %s)", link->who, rest, text);

@@ -33,6 +33,20 @@ int hello_parse(const char *rest, struct hello *hello, struct problem *problem);
 const char *hello_text(const struct hello *hello, const char *key); /* "" if it was not said */
 void hello_free(struct hello *hello);
 
+/* What an error line says. */
+struct refusal {
+	char status[64];
+	char words[512]; /* what was refused, and the hint */
+	struct ts_case c;
+	int has_case; /* it names the case that it is about, and that is one */
+};
+
+/* Takes an error line (without its first word) apart. */
+void refusal_parse(const char *rest, struct refusal *refusal);
+
+/* Is the case declined, as no-feature always and no-memory sometimes, so that a row says so? */
+int refusal_is_declined(const struct refusal *refusal, int declines_memory);
+
 /* Waits for the hello line. As target_ops.open(). */
 int link_hello(struct link *link, struct hello *hello, struct problem *problem);
 

@@ -248,6 +248,26 @@ static int list_events(const char *id, struct problem *p)
 	return 0;
 }
 
+/* On stderr, since the words themselves go into another command: what the guest has to be given. */
+static void tell_memory(const struct plan *plan)
+{
+	u64 most[2] = { 0 }, bytes;
+	size_t t;
+	int large;
+
+	for (t = 0; targets[t]; t++) {
+		for (large = 0; large < 2 && targets[t]->takes & TAKES_QEMU; large++) {
+			bytes = plan_memory(plan, targets[t]->name, large) + (1 << 20) - 1;
+			most[large] = bytes > most[large] ? bytes : most[large];
+		}
+	}
+	if (most[1] > most[0])
+		fprintf(stderr, "the whole plan needs %llu MiB of guest memory (-m %lluM), without its 1g leaves %llu\n",
+			most[1] >> 20, most[1] >> 20, most[0] >> 20);
+	else
+		fprintf(stderr, "the plan needs %llu MiB of guest memory (-m %lluM)\n", most[0] >> 20, most[0] >> 20);
+}
+
 /* A plan as the words behind the guest's kernel command line, for a start without the driver. */
 static int list_cmdline(const char *name, struct problem *p)
 {
@@ -267,6 +287,7 @@ static int list_cmdline(const char *name, struct problem *p)
 		printf("%ssweep %s", i ? " ; " : "", line);
 	}
 	printf("\n");
+	tell_memory(&plan);
 	plan_free(&plan);
 	return 0;
 }

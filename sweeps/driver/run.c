@@ -7,6 +7,7 @@
 #include "ceiling.h"
 #include "command.h"
 #include "counting.h"
+#include "declined.h"
 #include "judge.h"
 #include "machine.h"
 #include "record.h"
@@ -22,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define MAX_DECLINED 8 /* different words for declined cases that are told; log.txt has all */
 
 /* ---- progress ---- */
 
@@ -84,31 +83,8 @@ struct run {
 	struct planned *list;
 	size_t count, next, skipped;
 	int restarts;
-	struct declined {
-		char *text; /* reason and words */
-		size_t rows;
-	} declined[MAX_DECLINED];
-	size_t declines;
+	struct declined declined;
 };
-
-/* A case that the target has declined: its words are told once, below the table. */
-static void note_declined(struct run *run, const struct row *row, const char *words)
-{
-	char *text = xasprintf("%s: %s", row->valid, words);
-	size_t i;
-
-	for (i = 0; i < run->declines && strcmp(run->declined[i].text, text); i++)
-		;
-	if (i == MAX_DECLINED || !*words) {
-		free(text);
-		return;
-	}
-	if (i == run->declines)
-		run->declined[run->declines++] = (struct declined){ text, 0 };
-	else
-		free(text);
-	run->declined[i].rows++;
-}
 
 /* What is known before the target has started: enough for --resume. */
 static int describe_start(struct run *run, struct problem *p)
@@ -226,7 +202,7 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 	if (result && result != -ENOTSUP)
 		return result;
 	if (result)
-		note_declined(run, &row, p->text);
+		declined_note(&run->declined, row.valid, p->text);
 	if (row.r.twin == TS_TWIN_STALE && judge_twin_must_be_new(c))
 		row_reason(&row, "twin");
 	judge_row(&row);
@@ -533,13 +509,10 @@ static int show_result(const char *dir, const struct run *run, struct problem *p
 {
 	int is_ceiling = !strcmp(run->plan.name, "ceiling");
 	int result = is_ceiling ? ceiling_answer(dir, p) : show_table(dir, p);
-	size_t i;
 
 	if (result)
 		return result;
-	for (i = 0; i < run->declines; i++)
-		printf("%sDeclined, %zu rows: %s\n", i ? "" : "\n", run->declined[i].rows,
-		       run->declined[i].text);
+	declined_print(stdout, &run->declined);
 	if (is_ceiling)
 		printf("\nEvery row: tlbscope table %s", dir);
 	printf("\nresults: %s\n", dir);
@@ -552,7 +525,6 @@ int command_run(int argc, char **argv)
 	struct problem p = { 0 };
 	struct run run = { 0 };
 	char *dir;
-	size_t i;
 	int result;
 
 	request_parse(&request, argc, argv);
@@ -563,8 +535,7 @@ int command_run(int argc, char **argv)
 	if (!result)
 		result = show_result(dir, &run, &p);
 	free(dir);
-	for (i = 0; i < run.declines; i++)
-		free(run.declined[i].text);
+	declined_free(&run.declined);
 	free(run.list);
 	counting_free(&run.counting);
 	plan_free(&run.plan);

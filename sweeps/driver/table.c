@@ -9,6 +9,7 @@
 
 #include "cell_text.h"
 #include "command.h"
+#include "environment.h"
 #include "event_table.h"
 #include "published.h"
 #include "reach.h"
@@ -656,6 +657,18 @@ static int print_tables(const struct table_request *request, const struct rows *
 	return 0;
 }
 
+/* A run that was stopped, or whose target declined cases: what the table cannot show is missing rows. */
+static void tell_incomplete(const char *run)
+{
+	char *dir = run_dir(run);
+	json_t *json = environment_load(dir);
+
+	if (json_is_false(json_object_get(json, "complete")))
+		printf("\n%s is not complete: rows of its plan are missing or were declined.\n", run);
+	json_decref(json);
+	free(dir);
+}
+
 int command_table(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -680,6 +693,8 @@ int command_table(int argc, char **argv)
 	}
 	if (!result)
 		result = print_tables(&request, rows, &p);
+	for (i = 0; i < request.count && !result && !request.json; i++)
+		tell_incomplete(request.runs[i]);
 	for (i = 0; i < request.count; i++)
 		rows_free(&rows[i]);
 	free(rows);

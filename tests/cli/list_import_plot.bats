@@ -131,10 +131,33 @@ setup() {
 	says "cut off"
 	every cut repeat 1
 	grep -q '"complete": false' cut/run.json
-	# In the middle of a row.
+	# In the middle of a row: it is left out, whether or not something ended its line. All others stay.
 	head -c -20 cut.log >torn.log
-	refused import torn.log --out torn
-	says torn.log:
+	{
+		cat torn.log
+		echo
+	} >ended.log
+	local log
+	for log in torn ended; do
+		run -0 tlbscope import $log.log --out $log
+		says "tlbscope: $log.log:$(wc -l <ended.log): the last line breaks off" "cut off" "Not complete"
+		diff <(values cut op,at,phase,refills,sequence | sed '$d') <(values $log op,at,phase,refills,sequence)
+		grep -q '"complete": false' $log/run.json
+	done
+	run -0 tlbscope table torn
+	says "torn is not complete"
+	# Elsewhere a bad row is an error, and so is a log without one whole row.
+	sed '0,/^\(row .*\) refills=/s//\1 refills=x/' cut.log >bad.log
+	refused import bad.log --out bad
+	says "bad.log:$(grep -n refills=x bad.log | cut -d: -f1): bad-number"
+	sed '/^row /q' cut.log | head -c -20 >none.log
+	refused import none.log --out none
+	says "no row of tlbscope's guest"
+	# A row that got lost on the way: the guest's end line says how many there were.
+	sed '0,/^row /{/^row /d}' alone.log >lost.log
+	run -0 tlbscope import lost.log --out lost
+	says "the guest ended after $(grep -c '^row ' alone.log) rows that it measured, and $(grep -c '^row ' lost.log) are"
+	grep -q '"complete": false' lost/run.json
 }
 
 @test "import: a case that the CPU lacks is told, as in a run of the program" {
@@ -143,8 +166,36 @@ setup() {
 		"exit=qemu sweep op=none,cr3 guest=1g leaves=4 iterations=5 ; sweep op=none leaves=5" \
 		-cpu qemu64
 	run -0 tlbscope import lacks.log --out lacks
-	says error
+	# none and cr3 of the 1G window, which qemu64 has no pages for; the third row was measured
+	says "3 rows, 2 of them declined" "Declined, 2 rows: no-feature: 1g: this CPU" "Not complete"
 	every lacks guest 4k op=none leaves=5
+	every lacks refills,cycles,valid ". . no-feature" guest=1g
+	grep -q '"complete": false' lacks/run.json
+	run -0 tlbscope table lacks
+	says "none/1g" "lacks is not complete"
+}
+
+# 1G pages need two whole gigabytes above the first; the guest has 256M.
+@test "import: what did not fit into the memory is told; list cmdline says how much a plan takes" {
+	need_qemu
+	printf '%s\n' '[plan]' 'title = Large' '[4k]' 'op = none' 'leaves = 5' 'iterations = 5' \
+		'[1g]' 'op = none, cr3' 'guest = 1g' 'leaves = 4' 'iterations = 5' >large.plan
+	run -0 --separate-stderr tlbscope list cmdline large.plan
+	[[ $output == sweep* ]]
+	# 3 GiB and 64 MiB; 16 MiB and five regions of 2 MiB without
+	[ "$stderr" = "the whole plan needs 3136 MiB of guest memory (-m 3136M), without its 1g leaves 26" ]
+	run "-$CLEAN" guest -kernel "$(image)" -serial file:large.log -append "exit=qemu $output"
+	run -0 tlbscope import large.log --out large
+	says "3 rows, 2 of them declined" "Declined, 2 rows: no-memory: leaves: fewer leaves" "Not complete"
+	every large valid no-memory guest=1g
+	every large valid ok guest=4k
+	grep -q '"complete": false' large/run.json
+	# What is refused without a case of its own.
+	run "-$CLEAN" guest -kernel "$(image)" -serial file:both.log -append \
+		"exit=qemu sweep op=none leaves=5 iterations=5 ; sweep op=none leaves=4,5 touches=4 iterations=5"
+	run -0 tlbscope import both.log --out both
+	says "2 rows" "Declined, 1 rows: conflict: touches: every leaf is touched"
+	grep -q '"complete": false' both/run.json
 }
 
 @test "the PVH entry works where multiboot's magic is not found" {
