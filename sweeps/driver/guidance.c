@@ -63,13 +63,10 @@ static char *verdict_evidence(const struct report_run *run, const char *host)
 	return text;
 }
 
-/* Why the run has nothing to say on the point, then what would measure it and what others published. */
-static char *not_measured(const struct report_run *run, const char *command, const char *published)
+/* What would measure the point, and what others published. */
+static char *not_measured(const char *command, const char *published)
 {
-	const char *why = *run->stamp ? run->stamp : NULL;
-
-	return xasprintf("not measured here%s%s%s; `%s` on a physical machine measures it. Published: %s",
-			 why ? " (these rows are of " : "", why ? why : "", why ? ")" : "", command, published);
+	return xasprintf("not measured here; `%s` on a physical machine measures it. Published: %s", command, published);
 }
 
 /* The answer of a reach run about large pages, with the curve it is about; REACH_NOT_TOLD without one. */
@@ -121,7 +118,7 @@ static void guest_pages(const struct report_run *run, struct guidance_point *poi
 	} else {
 		point->advice = xstrdup("Use 2M pages in the guest where the host's are 2M, too; elsewhere measure "
 					"first.");
-		point->evidence = not_measured(run, "tlbscope run fracture --on kvm",
+		point->evidence = not_measured("tlbscope run fracture --on kvm",
 					       "one INVLPG over 2M guest pages made 102.0 dTLB misses over 4K host "
 					       "pages, 0.003 over 2M ones; " AMIT_2016);
 	}
@@ -152,7 +149,7 @@ static void host_pages(const struct report_run *run, struct guidance_point *poin
 		point->evidence = verdict_evidence(run, "4k");
 	} else {
 		point->advice = xstrdup("Back the memory of guests that use 2M pages with 2M pages.");
-		point->evidence = not_measured(run, "tlbscope run fracture --on kvm",
+		point->evidence = not_measured("tlbscope run fracture --on kvm",
 					       "with 2M host pages one INVLPG cost 0.003 dTLB misses instead of 102.0; "
 					       AMIT_2016 "; Intel called the drop expected: " EUROSYS_2020);
 	}
@@ -221,7 +218,7 @@ static void nx_huge_pages(const struct report_run *run, struct guidance_point *p
 					  state && in_vm ? " (the setting of this VM's own kernel; its host's cannot be "
 							   "seen)" : state ? "." : "");
 	if (!point->evidence)
-		point->evidence = not_measured(run, "tlbscope run shatter --on kvm",
+		point->evidence = not_measured("tlbscope run shatter --on kvm",
 					       "the split is Linux commit b8e8c8303ff2; that it makes pages fracture: "
 					       "N. Amit, 13 November 2019, Message-ID "
 					       "DEF550EE-F476-48FB-A226-66D34503CF70@gmail.com");
@@ -246,7 +243,7 @@ static void dirty_logging(const struct report_run *run, struct guidance_point *p
 				"whose RAM is on 2M ones: keep that time short, and see afterwards that pages_2m comes "
 				"back.");
 	if (!point->evidence)
-		point->evidence = not_measured(run, "tlbscope run shatter --on kvm",
+		point->evidence = not_measured("tlbscope run shatter --on kvm",
 					       "that logging goes by 4K pages: Linux, arch/x86/kvm/mmu; "
 					       "cloud-hypervisor, pull request 3090");
 	point->snippet = "# KVM's count of 2M pages, before and after\ngrep . /sys/kernel/debug/kvm/*/pages_2m\n";
@@ -313,7 +310,7 @@ static void ceiling(const struct report_run *run, struct guidance_point *point)
 		point->evidence = xasprintf("not told, though run %s measured it: %s", run->label,
 					    run->ceiling.refusal);
 	else
-		point->evidence = not_measured(run, "tlbscope run ceiling",
+		point->evidence = not_measured("tlbscope run ceiling",
 					       "33 since Linux commit a5102476a24b (2014), from one machine's kernel "
 					       "build, without a VM; several selective flushes cost more than one full "
 					       "flush in a fractured VM: " EUROSYS_2020);
@@ -376,7 +373,6 @@ static void cost(const struct report_run *run, const struct report_options *opti
 		point->advice = xasprintf("Cannot be told at %.0f flushes a second, nor at any other rate.",
 					  options->flush_rate);
 		point->evidence = xasprintf("not measured here: %s",
-					    *run->stamp ? "no valid cycles of hardware in this run" :
 					    !(hz > 0) ? "run.json has no rate of the TSC" :
 							"no cell of phase retouch is valid");
 	}
@@ -471,14 +467,12 @@ size_t guidance_build(const struct report_run *runs, size_t n, const struct repo
 	return machines;
 }
 
-int guidance_is_idle(const struct guidance *list, size_t n, size_t i)
-{
-	size_t j;
+const char guidance_idle[] = "Nothing to set follows from it. Measure on a physical machine: "
+			     "tlbscope run fracture --on kvm.";
 
-	for (j = 0; j < n && *list[i].run->stamp; j++)
-		if (j != i && (!*list[j].run->stamp || j < i))
-			return 1;
-	return 0;
+int guidance_is_idle(const struct guidance *guidance)
+{
+	return *guidance->run->stamp != '\0';
 }
 
 void guidance_free(struct guidance *list, size_t n)

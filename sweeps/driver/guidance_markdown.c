@@ -70,9 +70,9 @@ void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
 		put_answers(out, run, runs, n);
 		if (*run->stamp)
 			fprintf(out, "**Not hardware: %s.**\n\n", run->stamp);
-		if (guidance_is_idle(list, machines, i))
-			fputs("Nothing to set follows from it.\n\n", out);
-		for (j = 0; j < GUIDANCE_POINTS && !guidance_is_idle(list, machines, i); j++)
+		if (guidance_is_idle(&list[i]))
+			fprintf(out, "%s\n\n", guidance_idle);
+		for (j = 0; j < GUIDANCE_POINTS && !guidance_is_idle(&list[i]); j++)
 			put_point(out, &list[i].point[j]);
 	}
 	fprintf(out, "Made by tlbscope %s; the evidence is in report.html and rows.csv.\n", TS_VERSION);

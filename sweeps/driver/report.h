@@ -85,8 +85,9 @@ int guidance_same_machine(const struct report_run *a, const struct report_run *b
 /* One for each machine, in the order of the runs; returns how many. */
 size_t guidance_build(const struct report_run *runs, size_t n, const struct report_options *options,
 		      struct guidance **list);
-/* Has machine i nothing to add, being none of hardware and not the only one? */
-int guidance_is_idle(const struct guidance *list, size_t n, size_t i);
+/* Does nothing follow from it, its rows being no evidence about hardware? And how that is said. */
+int guidance_is_idle(const struct guidance *guidance);
+extern const char guidance_idle[];
 void guidance_free(struct guidance *list, size_t n);
 void guidance_markdown(FILE *out, const struct report_run *runs, size_t n,
 		       const struct report_options *options);

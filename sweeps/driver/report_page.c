@@ -42,6 +42,9 @@ static void put_answer(FILE *out, const struct report_run *run)
 	if (*unasked)
 		html_put(out, "<p class=\"note\">Not measured by this run: %s.</p>\n", unasked);
 	free(unasked);
+	if (json_is_false(json_object_get(run->json, "complete")))
+		html_put(out, "<p class=\"note\">The run is not complete: rows of its plan are missing or were "
+			      "declined.</p>\n");
 	if (*run->stamp)
 		html_put(out, "<p class=\"stamp\"><strong>Not hardware:</strong> %s. What is said here is about that, "
 			      "not about any CPU that can be bought.</p>\n", run->stamp);
@@ -230,12 +233,14 @@ static void put_guidance(FILE *out, const struct report_run *runs, size_t n, con
 	html_put(out, "<h3>What to set</h3>\n<p>The same as <a href=\"guidance.md\">guidance.md</a>%s.</p>\n",
 		 n > 1 ? ": for each machine, from the first of its runs that measured the point" : "");
 	for (i = 0; i < machines; i++) {
-		if (guidance_is_idle(list, machines, i)) /* the same general advice once more */
-			continue;
 		if (n > 1)
 			html_put(out, "<h4>%s%s%s</h4>\n",
 				 list[i].run->rows.count ? list[i].run->rows.row[0].cpu : list[i].run->label,
 				 *list[i].run->stamp ? ": " : "", list[i].run->stamp);
+		if (guidance_is_idle(&list[i])) {
+			html_put(out, "<p>%s</p>\n", guidance_idle);
+			continue;
+		}
 		fputs("<dl>\n", out);
 		for (j = 0; j < GUIDANCE_POINTS; j++)
 			put_point(out, &list[i].point[j]);
