@@ -531,9 +531,23 @@ static void add_case(struct planned **list, size_t *count, const struct section 
 	(*list)[(*count)++].c.repeat = repeat;
 }
 
-static int wants_phase(const struct section *section, const struct plan_filter *filter, u64 phase)
+int plan_wants_phase(const struct section *section, const struct plan_filter *filter, u64 phase)
 {
 	return filter->phases & 1u << phase || section->overridden & 1u << TS_KEY_PHASE;
+}
+
+int plan_has_section(const struct section *section, const struct plan_filter *filter)
+{
+	return runs_on(section, filter->target) && !(section->when & ~filter->features);
+}
+
+int plan_next_case(const struct section *section, struct ts_cursor *cursor, struct ts_case *c, struct ts_error *error)
+{
+	static u64 touch[TS_MAX_TOUCHES]; /* only to see whether the pieces of a case fit together */
+	struct ts_expansion expansion;
+	int found = ts_sweep_next(&section->sweep, cursor, c, error);
+
+	return found > 0 && ts_expand(c, 0, touch, &expansion, error) ? -1 : found;
 }
 
 static int add_section_cases(const struct plan *plan, const struct section *section,
@@ -541,22 +555,20 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 			     struct planned **list, size_t *count, size_t *skipped,
 			     struct problem *p)
 {
-	static u64 touch[TS_MAX_TOUCHES]; /* only to see whether the pieces of a case fit together */
-	struct ts_expansion expansion;
 	struct ts_cursor cursor = { 0 };
 	struct ts_error error;
 	struct ts_case c;
 	char *where;
 	int found;
 
-	while ((found = ts_sweep_next(&section->sweep, &cursor, &c, &error))) {
-		if (found > 0 && !ts_expand(&c, 0, touch, &expansion, &error)) {
-			if (wants_phase(section, filter, c.phase))
+	while ((found = plan_next_case(section, &cursor, &c, &error))) {
+		if (found > 0) {
+			if (plan_wants_phase(section, filter, c.phase))
 				add_case(list, count, section, &c, host, repeat);
 			continue;
 		}
 		if (section->overridden) {
-			++*skipped;
+			*skipped += plan_wants_phase(section, filter, c.phase);
 			continue;
 		}
 		where = xasprintf("%s:%d: [%s]", plan->path, section->line, section->name);
@@ -583,8 +595,7 @@ static int add_host_cases(const struct plan *plan, const struct plan_filter *fil
 		for (i = 0; i < plan->sections; i++) {
 			const struct section *section = &plan->section[i];
 
-			if (repeat > section->sweep.repeats || !runs_on(section, filter->target) ||
-			    section->when & ~filter->features ||
+			if (repeat > section->sweep.repeats || !plan_has_section(section, filter) ||
 			    (host && !((section->hosts ?: plain) & 1u << page)))
 				continue;
 			if (add_section_cases(plan, section, filter, host, repeat, list, count,

@@ -21,6 +21,7 @@
 #include "sweep.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Host pages that a target can be asked for. */
 enum plan_host {
@@ -73,6 +74,13 @@ struct plan_filter {
 	int chooses_host;
 };
 
+/* Is the section for the target, and within its features? Is the phase the target's, or asked for by an option? */
+int plan_has_section(const struct section *section, const struct plan_filter *filter);
+int plan_wants_phase(const struct section *section, const struct plan_filter *filter, u64 phase);
+
+/* As ts_sweep_next(), and -1 as well for a case that cannot be laid out. */
+int plan_next_case(const struct section *section, struct ts_cursor *cursor, struct ts_case *c, struct ts_error *error);
+
 /*
  * All cases in the order in which they run: host page by host page (each is a guest of its own), repetition
  * by repetition, section by section.
@@ -82,6 +90,9 @@ struct plan_filter {
  */
 int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *problem);
+
+/* What plan_cases() has skipped: for each section and reason a line, with its number and the first case. */
+void plan_print_skipped(FILE *out, const struct plan *plan, const struct plan_filter *filter);
 
 /* Is any section of the plan for a target of that name? */
 int plan_runs_on(const struct plan *plan, const char *target);

@@ -350,7 +350,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 		 (old ? skip_measured(run, old, p) : 0) ?:
 		 describe_target(run, p);
 	if (!result && run->skipped)
-		fprintf(stderr, "%zu combinations contradict themselves and are left out\n", run->skipped);
+		plan_print_skipped(stderr, &run->plan, &filter);
 	if (!result)
 		result = run->target.refusal ? refuse(run, p) : measure_all(run, p);
 	if (result == -EINTR)
