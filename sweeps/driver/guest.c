@@ -128,10 +128,10 @@ int guest_end(struct guest *guest, struct problem *p)
 	return marked && clean ? 0 : -EPIPE;
 }
 
-void guest_describe(const struct guest *guest, json_t *run)
+void guest_describe(const struct guest *guest, const char *cpu_model, json_t *run)
 {
-	json_object_set_new(run, "qemu", json_pack("{s:s, s:s}", "version", guest->version,
-						   "by_hand", guest->by_hand));
+	json_object_set_new(run, "qemu", json_pack("{s:s, s:s, s:s}", "version", guest->version, "cpu_model",
+						   cpu_model, "by_hand", guest->by_hand));
 	json_object_set(run, "guest", guest->hello.keys);
 }
 

@@ -41,8 +41,8 @@ int guest_slope(struct guest *guest, struct counting *counting, struct row *row,
 /* Says end, waits for marker and clean exit, frees everything. 0 or -EPIPE with *problem. */
 int guest_end(struct guest *guest, struct problem *problem);
 
-/* The guest's own words and QEMU's version, for run.json. */
-void guest_describe(const struct guest *guest, json_t *run);
+/* The guest's own words, QEMU's version and -cpu, for run.json. */
+void guest_describe(const struct guest *guest, const char *cpu_model, json_t *run);
 
 /* Memory for the plan's cases with 1G leaves, or for the others; as asked for, or what they need. */
 u64 guest_memory(const struct target *target, int gigabytes);

@@ -491,10 +491,10 @@ static void kvm_describe(const struct target *target, json_t *run)
 {
 	const struct kvm *kvm = target->state;
 
-	guest_describe(&kvm->guest, run);
-	json_object_set_new(run, "kvm", json_pack("{s:b, s:b, s:s, s:b, s:O}", "nested", kvm->nested, "shadow",
-						  kvm->shadow, "cpu_model", kvm->cpu, "cpu_retried",
-						  kvm->cpu_retried, "dirty_logging", kvm->splits));
+	guest_describe(&kvm->guest, kvm->cpu, run);
+	json_object_set_new(run, "kvm", json_pack("{s:b, s:b, s:b, s:O}", "nested", kvm->nested, "shadow",
+						  kvm->shadow, "cpu_retried", kvm->cpu_retried, "dirty_logging",
+						  kvm->splits));
 }
 
 static const char *const kvm_prefer[] = { "bare-metal", 0 };

@@ -29,13 +29,19 @@ static int tcg_close(struct target *target, struct problem *p)
 	return result;
 }
 
+/* The argument of QEMU's -cpu. */
+static const char *cpu_model(const struct target *target)
+{
+	return target->options->cpu ?: "max";
+}
+
 static int tcg_open(struct target *target, struct problem *p)
 {
 	struct guest *guest = xcalloc(1, sizeof(*guest));
 	u64 most = guest_memory(target, 1), other = guest_memory(target, 0);
 	struct qemu_config config = {
 		.accel = "tcg",
-		.cpu = target->options->cpu ?: "max",
+		.cpu = cpu_model(target),
 		.machine = "pc",
 		.memory = most > other ? most : other, /* costs nothing until it is touched */
 	};
@@ -74,7 +80,7 @@ static int tcg_measure(struct target *target, const struct ts_case *c, struct ro
 
 static void tcg_describe(const struct target *target, json_t *run)
 {
-	guest_describe(target->state, run);
+	guest_describe(target->state, cpu_model(target), run);
 }
 
 static const char *const tcg_probes[] = { "qemu", "guest-image", 0 };

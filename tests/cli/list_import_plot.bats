@@ -175,6 +175,15 @@ setup() {
 	says "none/1g" "lacks is not complete"
 }
 
+@test "compare: another -cpu of QEMU is a difference that matters" {
+	need_qemu
+	tcg small.plan --guest 4k --op none,cr3 --iterations 5 --out cpu-max >cpu.out
+	tcg small.plan --guest 4k --op none,cr3 --iterations 5 --cpu qemu64 --out cpu-64 >cpu.out
+	run -0 tlbscope compare cpu-max cpu-64
+	says "QEMU's -cpu: max -> qemu64" "features of the guest's CPU: "
+	says_not "nothing differs"
+}
+
 # 1G pages need two whole gigabytes above the first; the guest has 256M.
 @test "import: what did not fit into the memory is told; list cmdline says how much a plan takes" {
 	need_qemu
