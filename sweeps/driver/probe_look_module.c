@@ -58,6 +58,18 @@ static void find_behind(FILE *file, const char *word, char *text, size_t size)
 	text[n] = '\0';
 }
 
+/* Does this program stand in the tree that it was built in, where the module can be made? */
+static int is_in_tree(void)
+{
+	char *path = data_path("../../../host-module/Kbuild");
+	int there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
+#define NO_SOURCES "no sources" /* none was built, and here none can be */
+
 /* The release of the kernel that the module was built for (its vermagic); "yes" when it does not say. */
 static int take_built(const void *context, char *text, size_t size)
 {
@@ -65,7 +77,7 @@ static int take_built(const void *context, char *text, size_t size)
 	FILE *file = fopen(path, "rbe");
 
 	(void)context;
-	snprintf(text, size, "no");
+	snprintf(text, size, is_in_tree() ? "no" : NO_SOURCES);
 	if (file) {
 		find_behind(file, "vermagic=", text, size);
 		if (!*text)
@@ -76,7 +88,7 @@ static int take_built(const void *context, char *text, size_t size)
 	return 0;
 }
 
-enum built { BUILT_NO, BUILT_YES, BUILT_FOR_OTHER, BUILT_UNKNOWN };
+enum built { BUILT_NO, BUILT_NOWHERE, BUILT_YES, BUILT_FOR_OTHER, BUILT_UNKNOWN };
 
 /* Is it there, and for the running kernel? Text: as take_built() has it. */
 static enum built read_built(char *text, size_t size)
@@ -87,6 +99,8 @@ static enum built read_built(char *text, size_t size)
 		return BUILT_UNKNOWN;
 	if (!strcmp(text, "no"))
 		return BUILT_NO;
+	if (!strcmp(text, NO_SOURCES))
+		return BUILT_NOWHERE;
 	if (!strcmp(text, "yes"))
 		return BUILT_YES;
 	if (!is_release(text) || kernel_release(release, sizeof(release)))
@@ -119,20 +133,28 @@ static int modules_allowed(void)
 	return result ? result : disabled ? -EPERM : 0;
 }
 
+/* Was the kernel built without modules? Then nothing about ours is worth doing. */
+static int loads_none(void)
+{
+	return modules_allowed() == -ENOENT && probe_exists("/proc/sys/kernel/osrelease") == 1;
+}
+
 static void not_loaded(struct finding *f)
 {
 	char release[64], built[64];
-	int allowed = modules_allowed();
+	enum built state = read_built(built, sizeof(built));
 
-	if (allowed == -EPERM)
+	if (modules_allowed() == -EPERM)
 		finding_set(f, PROBE_MISSING, "module.reboot", "no /dev/tlbscope");
-	else if (allowed == -ENOENT && probe_exists("/proc/sys/kernel/osrelease") == 1)
+	else if (loads_none())
 		finding_set(f, PROBE_MISSING, "module.kernel", "no /dev/tlbscope");
 	else if (wants_signature())
 		finding_set(f, PROBE_MISSING, "module.sign", "no /dev/tlbscope (%s)",
 			    wants_signature());
-	else if (read_built(built, sizeof(built)) == BUILT_YES)
+	else if (state == BUILT_YES)
 		finding_set(f, PROBE_MISSING, "module.load", "no /dev/tlbscope");
+	else if (state == BUILT_NOWHERE)
+		finding_set(f, PROBE_MISSING, "any.module-sources", "no /dev/tlbscope");
 	else if (headers_there(release, sizeof(release)) == 0) {
 		finding_set(f, PROBE_MISSING, "module.headers", "no /dev/tlbscope");
 		finding_fill(f, release);
@@ -169,7 +191,12 @@ LOOK(module_built)
 		finding_set(f, PROBE_OK, NULL, "build/module/tlbscope.ko");
 		break;
 	case BUILT_NO:
-		finding_set(f, PROBE_MISSING, "module-built.make", "no build/module/tlbscope.ko");
+		finding_set(f, PROBE_MISSING, loads_none() ? "any.modules-first" : "module-built.make",
+			    "no build/module/tlbscope.ko");
+		break;
+	case BUILT_NOWHERE:
+		finding_set(f, PROBE_MISSING, loads_none() ? "any.modules-first" : "any.module-sources",
+			    "not beside this program, which is installed");
 		break;
 	case BUILT_FOR_OTHER:
 		finding_set(f, PROBE_PROBLEM, "module-built.other",
@@ -205,7 +232,7 @@ LOOK(module_headers)
 	else if (there)
 		finding_set(f, PROBE_OK, NULL, "headers of %s", release);
 	else
-		finding_set(f, PROBE_MISSING, is_packaged(release) ? "module-headers.install" :
+		finding_set(f, PROBE_MISSING, loads_none() ? "any.modules-first" : is_packaged(release) ? "module-headers.install" :
 			    "module-headers.kernel", "no headers of %s", release);
 	finding_fill(f, release);
 }
@@ -219,7 +246,7 @@ LOOK(module_support)
 		finding_set(f, PROBE_OK, NULL, "it does");
 	else if (allowed == -EPERM)
 		finding_set(f, PROBE_PROBLEM, "module.reboot", "switched off until the next boot");
-	else if (allowed == -ENOENT && probe_exists("/proc/sys/kernel/osrelease") == 1)
+	else if (loads_none())
 		finding_set(f, PROBE_MISSING, "module.kernel", "this kernel cannot");
 	else
 		finding_unreadable(f, "/proc/sys/kernel/modules_disabled", allowed);

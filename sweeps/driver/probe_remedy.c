@@ -13,6 +13,11 @@ const struct remedy remedies[] = {
 	{ "any.read", "make it readable: run as root, and with /proc and /sys mounted", 0 },
 	{ "any.report", "report it, with what tlbscope doctor --record DIR writes", 0 },
 	{ "any.kvm-first", "see to kvm first", 0 },
+	{ "any.modules-first", "see to module-support first", 0 },
+	{ "any.module-sources",
+	  "make it where tlbscope's sources are: ./configure, make module (needs the kernel's headers), then as root: "
+	  "insmod build/module/tlbscope.ko",
+	  0 },
 
 	{ "cpu-file.add",
 	  "nothing has to be done: sizes are then found by measuring; keep --leaves at 32 or "

@@ -132,6 +132,28 @@ narrow() {
 		(.seen | contains("kernel 4.2.0-test, which"))' <<<"$output"
 }
 
+@test "an installed program says where the module is made: not where it stands" {
+	need jq jq
+	local program
+	program=$(plain)
+	mkdir -p usr/bin usr/share/tlbscope
+	cp "$program" usr/bin/tlbscope
+	usr/bin/tlbscope doctor --record seen >/dev/null
+	[ "$(<seen/tlbscope/module-built)" = "no sources" ]
+	# on a kernel that takes any module
+	cp -r "$trees/alder-lake" tree
+	cp seen/tlbscope/module-built tree/tlbscope/
+	tlbscope doctor --json --root tree >seen.json
+	jq -e '[.checks[] | select(.id | IN("module", "module-built"))] | length == 2 and
+		all(.remedy_id == "any.module-sources" and (.remedy | contains("sources")) and .command == null)' seen.json
+	# and on one that takes none
+	cp "$trees/vm-zen5-pti/proc/sys/kernel/osrelease" tree/proc/sys/kernel/
+	rm -f tree/proc/sys/kernel/modules_disabled
+	tlbscope doctor --json --root tree >seen.json
+	jq -e '[.checks[] | select(.id | IN("module-built", "module-headers")) | .remedy_id] ==
+		["any.modules-first", "any.modules-first"]' seen.json
+}
+
 @test "root is not told to become root" {
 	need jq jq
 	cp -r "$trees/vm-zen5-pti" tree
