@@ -42,8 +42,12 @@ set logscale y 2
 set xrange [6.5:10100]
 set yrange [bottom:level(1)]
 set xtics 8, 2, 8192
-set ytics 1, 2, top # none behind the labels of the bands
 set format '%g'
+# Powers of two as far as nothing but the labels of the bands is above, and where half of an octave or more is left, one more.
+ceiling = level(0.9 - 0.08 * STATS_max)
+highest = 2 ** floor(log(ceiling) / log(2))
+set ytics 1, 2, highest
+if (highest * 1.5 < ceiling) { set ytics add (highest * 1.5) }
 set mxtics 1
 set mytics 1
 set xlabel 'lines touched'

@@ -63,6 +63,12 @@ const struct reach_sample *reach_at(const struct reach_curve *curve, double line
 /* What stands behind its cycles: ! not valid, ~ the repeats differ by more than REACH_STEP, else a blank. */
 char reach_mark(const struct reach_sample *sample);
 
+/*
+ * Why a curve of large pages ends before others of its set: a line in a page of its own takes memory, of which a plan
+ * asks for only so much. A sentence, which the caller frees; 0 for other curves.
+ */
+char *reach_end_text(const struct reach_set *set, const struct reach_curve *curve);
+
 /* Is the cell part of a curve? */
 int reach_owns(const struct reach *reach, const struct cell *cell);
 /* The cells that are part of none; they stay those of `cells`, only the list is the caller's to free. */

@@ -146,6 +146,17 @@ static void print_curves(FILE *out, const struct reach_set *set)
 	print_over(out, set, NULL);
 }
 
+char *reach_end_text(const struct reach_set *set, const struct reach_curve *curve)
+{
+	const struct ts_case *c = &curve->key->c;
+	double last = curve->samples ? curve->sample[curve->samples - 1].lines : 0, mib = last * c->stride / (1 << 20);
+
+	if (c->guest == TS_4K || c->stride < ts_page_size(c->guest) || !last || !next_lines(set, last))
+		return NULL;
+	return xasprintf("%s: each line takes a page of its own, %g of them %g %s; the run has no rows beyond.",
+			 curve->name, last, mib < 1024 ? mib : mib / 1024, mib < 1024 ? "MiB" : "GiB");
+}
+
 static void print_legend(FILE *out, const struct reach_set *set)
 {
 	int differ = 0, invalid = 0, declined = 0, compared = 0;
@@ -172,6 +183,13 @@ static void print_legend(FILE *out, const struct reach_set *set)
 	if (declined)
 		fprintf(out, "declined: not measured; column valid says why (too little memory, "
 			     "no pages of this size).\n");
+	for (i = 0; i < set->curves; i++) {
+		char *end = reach_end_text(set, &set->curve[i]);
+
+		if (end)
+			print_wrapped(out, end);
+		free(end);
+	}
 }
 
 static void print_cliff(FILE *out, const char *name, const struct cliff *cliff)

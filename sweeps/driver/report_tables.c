@@ -381,6 +381,13 @@ static void put_curves(FILE *out, const struct reach_set *set)
 		fputs("</tr>\n", out);
 	}
 	put_end(out);
+	for (i = 0; i < set->curves; i++) {
+		char *end = reach_end_text(set, &set->curve[i]);
+
+		if (end)
+			html_put(out, "<p class=\"note\">%s</p>\n", end);
+		free(end);
+	}
 }
 
 void report_reach_tables(FILE *out, const struct report_run *run)
