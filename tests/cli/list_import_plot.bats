@@ -147,7 +147,7 @@ setup() {
 	run -0 tlbscope table torn
 	says "torn is not complete"
 	# Elsewhere a bad row is an error, and so is a log without one whole row.
-	sed '0,/^\(row .*\) refills=/s//\1 refills=x/' cut.log >bad.log
+	awk '/^row .* refills=/ && ++n == 3 { sub(/ refills=/, "&x") } 1' cut.log >bad.log
 	refused import bad.log --out bad
 	says "bad.log:$(grep -n refills=x bad.log | cut -d: -f1): bad-number"
 	sed '/^row /q' cut.log | head -c -20 >none.log
