@@ -123,6 +123,7 @@ refused_by() {
 	# which, and why, for each reason: 3 touches are too few for 4 leaves; 3 and 4 go beyond 2 leaves
 	plan '[a]' 'op = none, cr3' 'repeats = 2' '[b]' 'op = none' '[c]' 'op = none' 'phase = both'
 	run -0 --separate-stderr tcg my.plan --guest 2m --leaves 2,4 --touches 3,4 --stride 2m --iterations 5 --out why
+	# shellcheck disable=SC2154 # stderr is set by run
 	[ "$(grep 'left out' <<<"$stderr")" = "[a] 4 of 8 combinations left out: stride: touches * stride has to reach the last of leaves and no further (first: guest=2m leaves=2 touches=3 stride=2097152)
 [a] 2 of 8 combinations left out: touches: every leaf is touched: touches >= leaves (first: guest=2m leaves=4 touches=3 stride=2097152)
 [b] 2 of 4 combinations left out: stride: touches * stride has to reach the last of leaves and no further (first: guest=2m leaves=2 touches=3 stride=2097152)

@@ -192,6 +192,7 @@ setup() {
 	run -0 --separate-stderr tlbscope list cmdline large.plan
 	[[ $output == sweep* ]]
 	# 3 GiB and 64 MiB; 16 MiB and five regions of 2 MiB without
+	# shellcheck disable=SC2154 # stderr is set by run
 	[ "$stderr" = "the whole plan needs 3136 MiB of guest memory (-m 3136M), without its 1g leaves 26" ]
 	run "-$CLEAN" guest -kernel "$(image)" -serial file:large.log -append "exit=qemu $output"
 	run -0 tlbscope import large.log --out large
