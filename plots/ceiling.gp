@@ -50,7 +50,8 @@ has(x) = x == x
 at_least_0(x) = x < 0 ? 0 : x
 label(p, g) = !has(star(p, g, 0)) ? '' : sprintf('n* %s%s', \
 	star(p, g, 0) < 1 ? '<1' : number(star(p, g, 0)), !has(star(p, g, 1)) ? '' : \
-	sprintf(' (%s to %s)', number(at_least_0(star(p, g, 1))), number(star(p, g, 2))))
+	sprintf(' (%s to %s)', number(at_least_0(star(p, g, 1))), number(star(p, g, 2)))) . \
+	(g == 1 ? ', 2M pages' : any[p + 1] > 0 ? '' : ', 4K pages')
 
 left = 0.07
 right = 1.025
@@ -117,9 +118,10 @@ do for [kind in kinds] {
 		unset label
 		unset object
 		unset arrow
-		set label 1 title[p + 1] . (any[p + 1] > 0 ? ', any page' : '') at graph 0, graph 1.21 left font ',11'
-		set label 2 label(p, 0) at graph 0, graph 1.07 left font ',9' tc rgb colour(0)
-		set label 3 label(p, 1) at graph 1.1, graph 1.07 right font ',9' tc rgb '#b05a10'
+		set label 1 title[p + 1] . (any[p + 1] > 0 ? ', any page' : '') at graph 0, graph 1.28 left font ',11'
+		# One under the other: side by side two intervals are wider than a panel.
+		set label 2 label(p, 0) at graph 0, graph 1.16 left font ',9' tc rgb colour(0)
+		set label 3 label(p, 1) at graph 0, graph 1.07 left font ',9' tc rgb '#b05a10'
 		set arrow 1 from 33, graph 0 to 33, graph 1 nohead lc rgb '#808080' lw 1 dt (3,3)
 		set label 4 '33' at 33, graph 0.05 left offset 0.3,0 font ',9' tc rgb '#606060'
 		do for [g = 0:1] {
