@@ -55,7 +55,7 @@ label(p, g) = !has(star(p, g, 0)) ? '' : sprintf('n* %s%s', \
 
 left = 0.07
 right = 1.025
-pixels = 150.0 + 250 * rows
+pixels = 150.0 + 270 * rows
 top = 1 - 150.0 / pixels
 bottom = 0
 wide = (right - left) / columns
