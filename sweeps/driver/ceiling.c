@@ -10,8 +10,9 @@
  *
  * What a break-even of this kind leaves out: see the scope that ceiling_table.c prints.
  */
-#include "reason.h"
 #include "ceiling_points.h"
+#include "environment.h"
+#include "reason.h"
 
 #include "util.h"
 
@@ -46,6 +47,11 @@ char *ceiling_set_text(const struct ceiling_cell *cell)
 		return xstrdup(ceiling_is_call(cell->pair) ? "the call alone" : "the flush alone");
 	return xasprintf("%.0f lines%s", cell->lines,
 			 c->touches != c->leaves ? ", 4K apart" : "");
+}
+
+const char *ceiling_page_name(const struct ceiling_cell *cell)
+{
+	return cell->flat && !cell->lines ? "any" : ts_page_names[cell->key->c.guest];
 }
 
 const char *ceiling_outcome_name(enum ceiling_outcome outcome)
@@ -263,8 +269,6 @@ static const struct ceiling_cell *alone_of(const struct ceiling *ceiling, const 
 	return NULL;
 }
 
-#define CONTRAST 5 /* standard errors: below that there is nothing to have a share of */
-
 /* F out of the lines: what the first page makes the set cost, of what a full flush makes it cost. */
 static void find_f(const struct ceiling *ceiling, struct ceiling_cell *cell)
 {
@@ -279,7 +283,7 @@ static void find_f(const struct ceiling *ceiling, struct ceiling_cell *cell)
 		      statistics_line_error(&alone->fit.level, 0)) +
 		hypot(statistics_line_error(&cell->fit.rising, 1),
 		      statistics_line_error(&alone->fit.rising, 1));
-	if (all > 0 && all > CONTRAST * error)
+	if (all > 0 && all > CEILING_CONTRAST * error)
 		cell->f = first / all;
 }
 
@@ -293,10 +297,10 @@ static const char *explanation(const char *reasons)
 	return colon ? colon + strlen("verdict: ") : sentence;
 }
 
+/* Why none of the cells has an outcome; nothing when one has. */
 static void refuse(const struct rows *rows, struct ceiling *c)
 {
-	const char *measure = "; tlbscope run ceiling measures what is needed, on target kvm, module or user";
-	const char *first = NULL;
+	const char *first = NULL, *stamp = environment_stamp(rows, NULL);
 	size_t i;
 
 	for (i = 0; i < c->count; i++) {
@@ -304,17 +308,25 @@ static void refuse(const struct rows *rows, struct ceiling *c)
 			return;
 		first = first ? first : c->cell[i].why;
 	}
-	if (c->left)
-		c->refusal = xasprintf("%zu of %zu rows are not valid (%s): %s%s%s", c->left, c->left + c->used,
-				       c->reasons, explanation(c->reasons), c->used && first ? "; of the others: " : "",
-				       c->used && first ? first : "");
-	else if (!c->used)
+	c->refusal_code = *stamp || c->left || c->untrusted ? EXIT_REFUSED : EXIT_INPUT;
+	c->remedy = "tlbscope run ceiling measures what is needed, on target kvm, module or user";
+	if (*stamp) {
+		c->refusal = xasprintf("target %s is %s: an emulator's cycles give no break-even", rows->row[0].target,
+				       stamp);
+		c->remedy = "measure on target kvm, module or user; tlbscope doctor says what each of them needs here";
+	} else if (c->left) {
+		c->refusal = xasprintf("%zu of %zu rows that a break-even needs are not valid (%s): %s%s%s", c->left,
+				       c->left + c->used, c->reasons, explanation(c->reasons),
+				       c->used && first ? "; of the others: " : "", c->used && first ? first : "");
+		c->remedy = reason_remedy(c->reasons);
+	} else if (!c->used) {
 		c->refusal = xasprintf("%zu rows, none of which times flushes of several numbers of pages (phase op or "
-				       "both, on target user retouch)%s", rows->count, measure);
-	else
-		c->refusal = xasprintf("%s%s", first ? first : "no op flushes page by page",
-				       c->untrusted ? "" : measure);
-	c->refusal_code = c->left || c->untrusted ? EXIT_REFUSED : EXIT_INPUT;
+				       "both, on target user retouch)", rows->count);
+	} else {
+		c->refusal = xstrdup(first ? first : "no op flushes page by page");
+		if (c->untrusted)
+			c->remedy = "measure on target module or kvm, whose flushes need no system call";
+	}
 }
 
 int ceiling_asked(const struct rows *rows)
@@ -333,7 +345,7 @@ void ceiling_build(const struct rows *rows, struct ceiling *ceiling)
 
 	memset(ceiling, 0, sizeof(*ceiling));
 	cells_build(rows, &ceiling->cells);
-	ceiling_count_rows(rows, ceiling);
+	ceiling_count_rows(ceiling);
 	for (i = 0; i < TS_COUNT(pairs); i++)
 		add_pair(rows, &pairs[i], ceiling);
 	if (ceiling->count)

@@ -75,10 +75,11 @@ struct ceiling {
 	size_t count;
 	struct ceiling_advice *advice;
 	size_t advices;
-	size_t used, left; /* rows that count, and that were left out as not valid */
+	size_t used, left; /* rows that lines and controls are made of: those that count, those not valid */
 	char reasons[160]; /* of those left out, joined by + */
 	int untrusted;	   /* every row is valid by itself, but the kernel's entry flushes */
 	char *refusal;	   /* why there is no cell with an outcome; 0 when there is one */
+	const char *remedy; /* what would help; 0 when nothing is known to */
 	int refusal_code;  /* enum exit_code for it */
 };
 
@@ -94,6 +95,8 @@ double ceiling_full(const struct ceiling_cell *cell);
 
 /* Second half of ceiling_build(): the advice, out of the cells. */
 void ceiling_advise(struct ceiling *ceiling);
+
+#define CEILING_CONTRAST 5 /* standard errors: a difference below that is none */
 
 /* Does it have lines that say something? */
 int ceiling_tells(const struct ceiling_cell *cell);
@@ -143,9 +146,9 @@ struct ceiling_context {
 	double tsc_hz;		       /* NAN when not recorded */
 };
 
-/* Text of at most 100 columns. */
+/* Text for a terminal. */
 void ceiling_print(FILE *out, const struct ceiling *ceiling, const struct ceiling_context *context);
-/* The part of it about a record. */
+/* The part of it about a record, which there is as text only. */
 void ceiling_print_weighed(FILE *out, const struct ceiling *ceiling,
 			   const struct ceiling_context *context);
 /* The same as JSON; the caller owns it. Schema in the man page. */
@@ -155,6 +158,8 @@ json_t *ceiling_json(const struct ceiling *ceiling, const struct ceiling_context
 const char *ceiling_single_name(const struct ceiling_pair *pair);
 /* "one by one is cheaper ..." in two words, for tables and JSON. */
 const char *ceiling_outcome_name(enum ceiling_outcome outcome);
+/* "4k"; "any" where no page of a set is touched. */
+const char *ceiling_page_name(const struct ceiling_cell *cell);
 /* "4k, 256 lines", "the flush alone"; caller frees. */
 char *ceiling_set_text(const struct ceiling_cell *cell);
 

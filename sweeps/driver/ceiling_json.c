@@ -51,7 +51,7 @@ static json_t *cell_json(const struct ceiling_cell *cell, const struct ceiling_c
 	const struct row *key = cell->key;
 	json_t *json = json_pack("{s:s, s:s, s:s, s:f, s:b, s:s, s:s, s:s, s:s, s:s?}", "host", key->host,
 				 "host_how", key->host_how, "guest",
-				 cell->flat && !cell->lines ? "any" : ts_page_names[key->c.guest], "lines",
+				 ceiling_page_name(cell), "lines",
 				 cell->lines, "apart", cell->lines && key->c.touches != key->c.leaves, "single",
 				 ceiling_single_name(cell->pair), "full", ts_ops[cell->pair->full].name,
 				 "stands_for", cell->pair->stands_for, "outcome",
@@ -112,9 +112,9 @@ json_t *ceiling_json(const struct ceiling *c, const struct ceiling_context *cont
 		json_array_append_new(cells, cell_json(&c->cell[i], context));
 	for (i = 0; i < c->advices; i++)
 		json_array_append_new(advice, advice_json(c, &c->advice[i], context));
-	return json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "run", context->name,
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "run", context->name,
 			 "target", c->cells.count ? c->cells.cell[0].key->target : "", "cpu",
-			 c->cells.count ? c->cells.cell[0].key->cpu : "", "refusal", c->refusal, "rows_used",
+			 c->cells.count ? c->cells.cell[0].key->cpu : "", "refusal", c->refusal, "remedy", c->refusal ? c->remedy : NULL, "rows_used",
 			 (json_int_t)c->used, "rows_left_out", (json_int_t)c->left, "reasons", c->reasons,
 			 "tsc_hz", number(context->tsc_hz), "cells", cells, "advice", advice, "flushes",
 			 flushes_json(context->flushes));

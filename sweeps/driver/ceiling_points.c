@@ -58,38 +58,58 @@ static int is_usable(const struct row *row)
 	return usable;
 }
 
-/* Rows that would be part of a line or its control. */
-static int is_cost(const struct row *row)
+/* Are system calls timed in the cell? */
+static int has_calls(const struct cell *cell)
 {
-	u32 needs = ts_ops[row->c.op].needs;
+	size_t i;
+
+	for (i = 0; i < cell->outcomes; i++)
+		if (ts_ops[cell->outcome[i].row[0]->c.op].needs & TS_SYSCALLS)
+			return 1;
+	return 0;
+}
+
+/* Rows that would be part of a line or its control. Of calls that is the pass without one, too: ceiling_entry_flushes(). */
+static int is_cost(const struct cell *cell, const struct row *row)
+{
+	int is_call = !!(ts_ops[row->c.op].needs & TS_SYSCALLS);
 
 	if (row->c.mix || row->c.code)
 		return 0;
 	if (row->c.phase == TS_RETOUCH)
-		return !!(needs & TS_SYSCALLS);
-	return (row->c.phase == TS_BOTH || row->c.phase == TS_OP) && !(needs & TS_SYSCALLS);
+		return is_call || (row->c.op == TS_OP_NONE && has_calls(cell));
+	return (row->c.phase == TS_BOTH || row->c.phase == TS_OP) && !is_call;
 }
 
-void ceiling_count_rows(const struct rows *rows, struct ceiling *ceiling)
+/* Counts a row that is a cost; what keeps it from being used is added to the reasons in *sum. */
+static void count_row(const struct row *row, struct ceiling *ceiling, struct row *sum)
+{
+	char *copy, *save = NULL, *word;
+
+	if (is_usable(row)) {
+		ceiling->used++;
+		return;
+	}
+	ceiling->left++;
+	copy = xstrdup(row->valid);
+	for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
+		if (!is_harmless(word))
+			row_reason(sum, word);
+	free(copy);
+}
+
+void ceiling_count_rows(struct ceiling *ceiling)
 {
 	struct row sum = { .valid = "ok" };
-	size_t i;
+	size_t i, j, k;
 
-	for (i = 0; i < rows->count; i++) {
-		char *copy, *save = NULL, *word;
+	for (i = 0; i < ceiling->cells.count; i++) {
+		const struct cell *cell = &ceiling->cells.cell[i];
 
-		if (!is_cost(&rows->row[i]))
-			continue;
-		if (is_usable(&rows->row[i])) {
-			ceiling->used++;
-			continue;
-		}
-		ceiling->left++;
-		copy = xstrdup(rows->row[i].valid);
-		for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
-			if (!is_harmless(word))
-				row_reason(&sum, word);
-		free(copy);
+		for (j = 0; j < cell->outcomes; j++)
+			for (k = 0; k < cell->outcome[j].n; k++)
+				if (is_cost(cell, cell->outcome[j].row[k]))
+					count_row(cell->outcome[j].row[k], ceiling, &sum);
 	}
 	snprintf(ceiling->reasons, sizeof(ceiling->reasons), "%s", sum.valid);
 }

@@ -21,8 +21,8 @@ int ceiling_is_call(const struct ceiling_pair *pair);
 int ceiling_has_op(const struct cell *cell, u64 op);
 int ceiling_has_full(const struct cell *cell);
 
-/* Counts the rows that are costs: those that can be used, and those left out with their reasons. */
-void ceiling_count_rows(const struct rows *rows, struct ceiling *ceiling);
+/* Counts the rows of its cells that are costs: those that can be used, and those left out with their reasons. */
+void ceiling_count_rows(struct ceiling *ceiling);
 
 /* Median of the iterations without any flush; NAN when there is none. */
 double ceiling_baseline(const struct ceiling_collector *collector);

@@ -60,7 +60,8 @@ const struct reason *reason_find(const char *name)
 	return NULL;
 }
 
-const char *reason_sentence(const char *list)
+/* The first of the table that is in a list joined by +; 0 when none is. */
+static const struct reason *first_of(const char *list)
 {
 	struct row row = { .valid = "" };
 	size_t i;
@@ -68,6 +69,20 @@ const char *reason_sentence(const char *list)
 	snprintf(row.valid, sizeof(row.valid), "%s", list);
 	for (i = 0; i < TS_COUNT(reasons); i++)
 		if (row_has_reason(&row, reasons[i].name))
-			return reasons[i].sentence;
-	return list;
+			return &reasons[i];
+	return NULL;
+}
+
+const char *reason_sentence(const char *list)
+{
+	const struct reason *first = first_of(list);
+
+	return first ? first->sentence : list;
+}
+
+const char *reason_remedy(const char *list)
+{
+	const struct reason *first = first_of(list);
+
+	return first ? first->remedy : NULL;
 }

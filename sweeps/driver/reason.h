@@ -19,5 +19,7 @@ const struct reason *reason_at(size_t i);
 
 /* A sentence for the first reason of a list joined by +; the list itself when none is known. */
 const char *reason_sentence(const char *list);
+/* Its remedy; 0 when there is none. */
+const char *reason_remedy(const char *list);
 
 #endif

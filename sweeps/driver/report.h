@@ -61,6 +61,13 @@ void report_invalid_table(FILE *out, const struct report_run *run);
 void report_plan(FILE *out, const struct report_run *run);
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);
 
+/* ---- report_ceiling.c ---- */
+
+/* All that `tlbscope ceiling` says of the run, or the one sentence why it says nothing. */
+void report_ceiling(FILE *out, const struct report_run *run);
+/* What its loops do without a flush and with a full one; nothing where every row has a control of its own. */
+void report_ceiling_controls(FILE *out, const struct report_run *run);
+
 /* ---- guidance.c, guidance_markdown.c ---- */
 
 /* One thing to set, or to leave. */

@@ -120,6 +120,8 @@ static void put_method(FILE *out, const struct report_run *run)
 			report_control_table(out, run, phase);
 		}
 	}
+	if (report_question(run) == ASKS_CEILING)
+		report_ceiling_controls(out, run);
 	if (run->phase != TS_PHASES)
 		fputs("<p><strong>F</strong>, the fracture index, is how far one flush of an unrelated page goes from "
 		      "doing nothing (0: it dropped what it names and no more) to a full flush (1: it cost what a full "
@@ -147,11 +149,11 @@ static void put_events(FILE *out, const struct report_run *run)
 	free(text);
 }
 
-static void put_results(FILE *out, const struct report_run *run, const struct published *published)
+/* Every cell and op that flushes. */
+static void put_flushes(FILE *out, const struct report_run *run, const struct published *published)
 {
 	u64 phase;
 
-	fputs("<h3>What came out</h3>\n", out);
 	if (run->phase != TS_PHASES)
 		fputs("<p>In the tables: <code>!</code> not valid, see below; <code>~</code> the repeats differ; "
 		      "<code>?</code> behind a host page: not verified; empty: not measured.</p>\n", out);
@@ -166,6 +168,21 @@ static void put_results(FILE *out, const struct report_run *run, const struct pu
 	if (cells_show_phase(&run->rest, TS_BOTH))
 		report_loops_table(out, run, published);
 	put_events(out, run);
+}
+
+/* Of a break-even the many rows that it is made of are folded: it has tables of its own. */
+static void put_results(FILE *out, const struct report_run *run, const struct published *published)
+{
+	int is_ceiling = report_question(run) == ASKS_CEILING;
+
+	fputs("<h3>What came out</h3>\n", out);
+	if (is_ceiling) {
+		report_ceiling(out, run);
+		fputs("<details>\n<summary>Every cell and op that it is made of</summary>\n", out);
+	}
+	put_flushes(out, run, published);
+	if (is_ceiling)
+		fputs("</details>\n", out);
 	report_reach_tables(out, run);
 }
 
