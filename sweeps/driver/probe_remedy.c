@@ -47,9 +47,9 @@ const struct remedy remedies[] = {
 	  "not touched by it",
 	  0 },
 	{ "syscall-flush.pcid",
-	  "measure on a CPU or VM type with PCID; --on user shows what can be seen", 0 },
+	  "measure on a CPU or VM type with PCID", 0 },
 	{ "syscall-flush.invpcid",
-	  "measure on a CPU or VM type with INVPCID; --on user shows what can be seen", 0 },
+	  "measure on a CPU or VM type with INVPCID", 0 },
 
 	{ "kvm.permission",
 	  "add your user to the group of /dev/kvm and log in again, or run as root",

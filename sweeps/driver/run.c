@@ -507,7 +507,7 @@ static int show_table(const char *dir, struct problem *p)
 /* What was measured, what was declined and why, and where it is. The plan ceiling asks for one answer, not for rows. */
 static int show_result(const char *dir, const struct run *run, struct problem *p)
 {
-	int is_ceiling = !strcmp(run->plan.name, "ceiling");
+	int is_ceiling = run_asks_ceiling(&run->plan);
 	int result = is_ceiling ? ceiling_answer(dir, p) : show_table(dir, p);
 
 	if (result)

@@ -31,6 +31,19 @@ int run_check_target(const struct target_ops *ops, const struct options *options
 	return result;
 }
 
+int run_asks_ceiling(const struct plan *plan)
+{
+	return !strcmp(plan->name, "ceiling");
+}
+
+#define COST_PHASES (1u << TS_RETOUCH | 1u << TS_BOTH | 1u << TS_OP)
+
+/* Has a target no times that could answer the plan? An emulator's are its own. */
+static int lacks_times(const struct target_ops *ops, const struct plan *plan)
+{
+	return run_asks_ceiling(plan) && !(ops->phases & COST_PHASES);
+}
+
 /*
  * The first target that the plan is for, that lacks nothing, and that has a verdict to give; says why not those
  * before it. 0 with what the last one lacks as the problem.
@@ -53,6 +66,12 @@ static const struct target_ops *best_target(const struct plan *plan, const struc
 		if (declined)
 			fprintf(stderr, "not on %s: %s\n", declined->name, strchr(p->text, ':') + 2);
 		declined = targets[i];
+		if (lacks_times(targets[i], plan)) {
+			problem(p, EXIT_REFUSED, "target %s is all that is left, an emulator, and an emulator's cycles give no "
+				"break-even; nothing was measured. What would help on the other targets stands above; --on %s "
+				"tries the path, without an answer about hardware", targets[i]->name, targets[i]->name);
+			continue;
+		}
 		if (!plan_measures_on(plan, targets[i]->name, targets[i]->phases)) {
 			plan_nothing(plan, &filter, p);
 			continue;
@@ -63,9 +82,9 @@ static const struct target_ops *best_target(const struct plan *plan, const struc
 			if (!probe)
 				best = targets[i];
 			else
-				problem(p, EXIT_INPUT, "target %s is not taken unasked: %s: %s; --on %s runs it "
-					"all the same [%s]", targets[i]->name, probe->id, finding->seen,
-					targets[i]->name, finding->remedy_id);
+				problem(p, EXIT_INPUT, "target %s is not taken unasked: %s: %s; %s [%s]; --on %s runs it all "
+					"the same", targets[i]->name, probe->id, finding->seen, finding->remedy,
+					finding->remedy_id, targets[i]->name);
 		}
 	}
 	findings_free(findings);

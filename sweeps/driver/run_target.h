@@ -8,7 +8,13 @@
 /* Can it run here? A problem with the remedy otherwise. */
 int run_check_target(const struct target_ops *ops, const struct options *options, struct problem *problem);
 
-/* The target called name, or without a name the best for the plan, which is told on stderr; 0 with a problem. */
+/* Is a plan's question the flush ceiling, which takes times to answer? */
+int run_asks_ceiling(const struct plan *plan);
+
+/*
+ * The target called name, or without a name the best for the plan, which is told on stderr; 0 with a problem. A target
+ * whose times cannot answer the plan is not taken without being named.
+ */
 const struct target_ops *run_choose_target(const char *name, const struct plan *plan,
 					   const struct options *options, struct problem *problem);
 
