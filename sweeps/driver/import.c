@@ -26,12 +26,12 @@ struct import {
 	size_t line;
 	size_t measured;	  /* rows since the guest's last start */
 	unsigned long long ended; /* rows that its end line speaks of, plus 1; 0: there is none */
-	size_t errors, declined_rows;
+	size_t errors, declined_rows; /* errors: refusals that no row speaks of */
 	struct declined declined;
 	int broken; /* the last line breaks off and is left out */
 };
 
-/* Did the guest end by itself, with every row in the log and no case refused? */
+/* Did the guest end by itself, with a row for every case that it was asked for, measured or declined? */
 static int is_complete(const struct import *import)
 {
 	return import->ended == import->measured + 1ULL && !import->errors;
@@ -131,11 +131,12 @@ static int take_error(struct import *import, const char *rest, struct problem *p
 	struct row row = new_row(import);
 	struct refusal refusal;
 
-	import->errors++;
 	refusal_parse(rest, &refusal);
 	declined_note(&import->declined, refusal.status, refusal.words);
-	if (!import->hello.keys || !refusal.has_case || !refusal_is_declined(&refusal, 1))
+	if (!import->hello.keys || !refusal.has_case || !refusal_is_declined(&refusal, 1)) {
+		import->errors++;
 		return 0;
+	}
 	import->declined_rows++;
 	row.c = refusal.c;
 	row_reason(&row, refusal.status);
@@ -247,7 +248,7 @@ static void tell(const struct import *import, const char *path, const char *dir)
 	printf("\n");
 	declined_print(stdout, &import->declined);
 	if (!is_complete(import))
-		printf("Not complete: what the guest was asked for is not all measured.\n");
+		printf("Not complete: cases that the guest was asked for have no row.\n");
 	printf("results: %s\n", dir);
 }
 

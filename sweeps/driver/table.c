@@ -657,14 +657,14 @@ static int print_tables(const struct table_request *request, const struct rows *
 	return 0;
 }
 
-/* A run that was stopped, or whose target declined cases: what the table cannot show is missing rows. */
+/* A run that was stopped: what the table cannot show is missing rows. */
 static void tell_incomplete(const char *run)
 {
 	char *dir = run_dir(run);
 	json_t *json = environment_load(dir);
 
 	if (json_is_false(json_object_get(json, "complete")))
-		printf("\n%s is not complete: rows of its plan are missing or were declined.\n", run);
+		printf("\n%s is not complete: rows of its plan are missing.\n", run);
 	json_decref(json);
 	free(dir);
 }
