@@ -151,6 +151,24 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : strcmp(x->outcome->row[0]->host, y->outcome->row[0]->host);
 }
 
+/* Where a plan has several seeds or numbers of iterations, these tell its cases apart, too. */
+static void tell_apart(struct entry *entry, size_t n)
+{
+	size_t i, end;
+	int several;
+
+	for (i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && !compare_entries(&entry[i], &entry[end]); end++)
+			;
+		several = end - i > 1;
+		for (; several && i < end; i++) {
+			entry[i].key.iterations = entry[i].outcome->row[0]->c.iterations;
+			entry[i].key.seed = entry[i].outcome->row[0]->c.seed;
+		}
+	}
+	qsort(entry, n, sizeof(*entry), compare_entries);
+}
+
 /* All outcomes of a side in order of their keys; the caller frees. */
 static struct entry *entries_of(const struct compared_side *side, size_t *n)
 {
@@ -169,6 +187,7 @@ static struct entry *entries_of(const struct compared_side *side, size_t *n)
 			++*n;
 		}
 	qsort(entry, *n, sizeof(*entry), compare_entries);
+	tell_apart(entry, *n);
 	return entry;
 }
 
