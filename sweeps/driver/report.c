@@ -36,8 +36,8 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FLUSH_RATE:
 		request->options.flush_rate = strtod(arg, &end);
-		if (*end || end == arg || !(request->options.flush_rate > 0) || request->options.flush_rate > 1e9)
-			argp_error(state, "--flush-rate %s: a number of flushes a second, up to 1e9", arg);
+		if (*end || end == arg || !(request->options.flush_rate >= 1 && request->options.flush_rate <= 1e9))
+			argp_error(state, "--flush-rate %s: a number of flushes a second, 1 to 1e9", arg);
 		return 0;
 	case OPT_SKIP_BAD_ROWS:
 		request->only_good = 1;
