@@ -88,6 +88,26 @@ char *environment_text(const json_t *run, const char *path)
 	return json_is_boolean(value) ? xstrdup(json_is_true(value) ? "yes" : "no") : NULL;
 }
 
+char *environment_changes(const json_t *was, const json_t *is)
+{
+	char *changes = NULL, *longer;
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(facts); i++) {
+		char *old = environment_text(was, facts[i].path), *new = environment_text(is, facts[i].path);
+
+		if (facts[i].matters && old && new && strcmp(old, new)) {
+			longer = xasprintf("%s%s%s was \"%s\" and is \"%s\"", changes ?: "", changes ? ", " : "",
+					   facts[i].label, old, new);
+			free(changes);
+			changes = longer;
+		}
+		free(old);
+		free(new);
+	}
+	return changes;
+}
+
 double environment_number(const json_t *run, const char *path)
 {
 	const json_t *value = at_path(run, path);

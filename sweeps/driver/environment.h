@@ -25,6 +25,12 @@ json_t *environment_load(const char *dir);
 /* The value at a path as text ("yes", "33", "1.5"), or 0 when it is absent. The caller frees. */
 char *environment_text(const json_t *run, const char *path);
 
+/*
+ * The facts that matter, that both recorded, and that are not the same: "LABEL was OLD and is NEW, ..."; 0 when there
+ * are none. The caller frees.
+ */
+char *environment_changes(const json_t *was, const json_t *is);
+
 /* The number at a path; NAN when it is absent. */
 double environment_number(const json_t *run, const char *path);
 

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "counting.h"
 #include "declined.h"
+#include "environment.h"
 #include "judge.h"
 #include "machine.h"
 #include "record.h"
@@ -83,8 +84,15 @@ struct run {
 	struct planned *list;
 	size_t count, next, skipped;
 	int restarts;
+	int begun; /* run.json says what this start measures on */
 	struct declined declined;
 };
+
+static void describe_machine(json_t *json)
+{
+	json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
+	json_object_set_new(json, "machine", machine_describe());
+}
 
 /* What is known before the target has started: enough for --resume. */
 static int describe_start(struct run *run, struct problem *p)
@@ -92,27 +100,33 @@ static int describe_start(struct run *run, struct problem *p)
 	json_t *json = run->record.json;
 	char *start = time_text();
 
-	json_object_set_new(json, "tlbscope", json_string(TS_VERSION));
 	json_object_set_new(json, "start", json_string(start));
 	json_object_set_new(json, "target", json_string(run->target.ops->name));
 	json_object_set_new(json, "plan", record_plan(&run->plan));
 	json_object_set_new(json, "options", request_describe(run->target.options, run->counting.source));
-	json_object_set_new(json, "machine", machine_describe());
+	describe_machine(json);
 	json_object_set_new(json, "complete", json_false());
 	free(start);
 	return record_save(&run->record, p);
 }
 
-static int describe_target(struct run *run, struct problem *p)
+/* What the target knows of itself once it has started. */
+static void describe_target(const struct run *run, json_t *json)
+{
+	json_object_set_new(json, "accel", json_string(run->target.accel));
+	json_object_set_new(json, "cpu", json_string(run->target.cpu));
+	if (run->target.ops->describe)
+		run->target.ops->describe(&run->target, json);
+}
+
+static int describe_begin(struct run *run, struct problem *p)
 {
 	json_t *json = run->record.json;
 
-	json_object_set_new(json, "accel", json_string(run->target.accel));
-	json_object_set_new(json, "cpu", json_string(run->target.cpu));
+	describe_target(run, json);
 	json_object_set_new(json, "complete", json_false());
-	if (run->target.ops->describe)
-		run->target.ops->describe(&run->target, json);
 	json_object_set_new(json, "counters", counting_describe(&run->counting));
+	run->begun = 1;
 	return record_save(&run->record, p);
 }
 
@@ -289,6 +303,35 @@ static int skip_measured(struct run *run, const struct rows *rows, struct proble
 	return 0;
 }
 
+/*
+ * The rows of a run are of one machine, one target, one program: only so can a cell put them together. What run.json
+ * does not know of the rows that are there is not compared; without any row it takes what is so now.
+ */
+static int check_unchanged(struct run *run, const struct rows *rows, struct problem *p)
+{
+	const struct row *last = rows->count ? &rows->row[rows->count - 1] : NULL;
+	json_t *now = json_object();
+	char *changes = NULL;
+
+	describe_machine(now);
+	describe_target(run, now);
+	if (last)
+		changes = environment_changes(run->record.json, now);
+	else
+		json_object_update(run->record.json, now);
+	json_decref(now);
+	if (!changes && last && strcmp(last->cpu, run->target.cpu))
+		changes = xasprintf("column cpu was \"%s\" and is \"%s\"", last->cpu, run->target.cpu);
+	if (!changes && last && strcmp(last->accel, run->target.accel))
+		changes = xasprintf("column accel was \"%s\" and is \"%s\"", last->accel, run->target.accel);
+	if (!changes)
+		return 0;
+	problem(p, EXIT_INPUT, "%s: not what its rows were measured on: %s; start a new run, or make it as it was",
+		run->record.dir, changes);
+	free(changes);
+	return -EINVAL;
+}
+
 static int interrupted_problem(const struct run *run, struct problem *p)
 {
 	problem(p, EXIT_INTERRUPTED, "stopped; %zu of %zu rows are in %s; tlbscope run --resume %s goes on",
@@ -347,8 +390,8 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 	result = plan_cases(&run->plan, &filter, &run->list, &run->count, &run->skipped, p) ?:
 		 check_pages(run, p) ?:
 		 (old ? 0 : run_check_events(&run->counting, run->list, run->count, 1, p)) ?:
-		 (old ? skip_measured(run, old, p) : 0) ?:
-		 describe_target(run, p);
+		 (old ? skip_measured(run, old, p) ?: check_unchanged(run, old, p) : 0) ?:
+		 describe_begin(run, p);
 	if (!result && run->skipped)
 		plan_print_skipped(stderr, &run->plan, &filter);
 	if (!result)
@@ -359,7 +402,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 		closed = run->target.ops->close(&run->target, result ? &at_close : p);
 		result = result ?: closed;
 	}
-	if (run->record.written || !result) {
+	if (run->begun && (run->record.written || !result)) {
 		closed = finish_run(run, result ? &at_close : p);
 		result = result ?: closed;
 	}

@@ -276,6 +276,56 @@ resume() {
 	[ "$(rows)" -lt "$ROWS" ]
 }
 
+# A cell would hold rows of both, and nothing would say so.
+@test "--resume refuses another machine, QEMU, guest CPU or version, and names what changed" {
+	local qemu
+	need jq jq
+	qemu=$(command -v "$QEMU")
+	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >w
+	chmod +x w
+	start --qemu ./w
+	await_rows 3
+	kill_driver
+	cp -r run was
+	# Which flushes the guest has: that of qemu64 has no PCID.
+	printf '#!/bin/sh\n[ "$1" = --version ] && exec %s "$@"\nexec %s "$@" -cpu qemu64\n' "$qemu" "$qemu" >w
+	run -2 tlbscope run --resume run
+	says "features of the guest's CPU was \"" ",1g," "start a new run"
+	diff was/rows.csv run/rows.csv
+	diff was/run.json run/run.json
+	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >w
+	local change path
+	for change in '.qemu.version="7.2.1"' '.machine.kernel.release="2.6.32"' '.machine.cpu.microcode="0x1"' \
+		'.tlbscope="0.0.9"' '.qemu.cpu_model="host"'; do
+		jq "$change" was/run.json >run/run.json
+		cp run/run.json changed.json
+		run -2 tlbscope run --resume run
+		path=${change%%=*}
+		says "was $(jq -c "$path" run/run.json) and is $(jq -c "$path" was/run.json)"
+		diff was/rows.csv run/rows.csv
+		diff changed.json run/run.json
+	done
+	# Without run.json's word the rows have theirs.
+	jq 'del(.qemu) | del(.machine)' was/run.json >run/run.json
+	sed -i 's/,QEMU [^ ,]* TCG/,QEMU 7.0.0 TCG/' run/rows.csv
+	run -2 tlbscope run --resume run
+	says 'column cpu was "QEMU 7.0.0 TCG max" and is "QEMU '
+	cp was/rows.csv run/rows.csv
+	resume
+}
+
+@test "--resume of a run on target user goes on" {
+	tlbscope run fracture --on user --guest 4k --repeats 2 --iterations 5 --out whole >run.out
+	cp -r whole run
+	head -n 4 whole/rows.csv >run/rows.csv
+	sed -i 's/"complete": true/"complete": false/' run/run.json
+	run -0 tlbscope run --resume run
+	[ "$(rows)" -eq "$(($(wc -l <whole/rows.csv) - 1))" ]
+	sed -i 's/"complete": true/"complete": false/; s/"release": "/&9./' run/run.json
+	run -2 tlbscope run --resume run
+	says 'kernel was "9.'
+}
+
 @test "a disk that is full at the start: says so, and leaves no directory that nobody can resume" {
 	[ "$(id -u)" -eq 0 ] || skip "mounting a small disk needs root"
 	unshare --mount true 2>/dev/null || skip "no permission for mounts of one's own"
