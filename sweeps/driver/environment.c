@@ -108,6 +108,14 @@ char *environment_changes(const json_t *was, const json_t *is)
 	return changes;
 }
 
+int environment_is_incomplete(const json_t *run, const struct rows *rows)
+{
+	json_int_t there = rows->count + rows->table.left_out; /* what cannot be read is there */
+
+	return json_is_false(json_object_get(run, "complete")) ||
+	       there < json_integer_value(json_object_get(run, "rows"));
+}
+
 double environment_number(const json_t *run, const char *path)
 {
 	const json_t *value = at_path(run, path);

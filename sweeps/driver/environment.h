@@ -31,6 +31,12 @@ char *environment_text(const json_t *run, const char *path);
  */
 char *environment_changes(const json_t *was, const json_t *is);
 
+/*
+ * Are rows of the plan missing? So run.json may say; or it says how many there were, and the file has fewer (cut, or its
+ * last line torn). Nobody knows of rows without a run.json: 0.
+ */
+int environment_is_incomplete(const json_t *run, const struct rows *rows);
+
 /* The number at a path; NAN when it is absent. */
 double environment_number(const json_t *run, const char *path);
 

@@ -42,7 +42,7 @@ static void put_answer(FILE *out, const struct report_run *run)
 	if (*unasked)
 		html_put(out, "<p class=\"note\">Not measured by this run: %s.</p>\n", unasked);
 	free(unasked);
-	if (json_is_false(json_object_get(run->json, "complete")))
+	if (environment_is_incomplete(run->json, &run->rows))
 		html_put(out, "<p class=\"note\">The run is not complete: rows of its plan are missing.</p>\n");
 	if (*run->stamp)
 		html_put(out, "<p class=\"stamp\"><strong>Not hardware:</strong> %s. What is said here is about that, "
@@ -74,7 +74,9 @@ static void put_machine(FILE *out, const struct report_run *run)
 	put_fact(out, run, "plan.title", "plan");
 	put_fact(out, run, "start", "start (UTC)");
 	put_fact(out, run, "end", "end (UTC)");
-	put_fact(out, run, "complete", "a row for every case of the plan, measured or declined");
+	if (json_object_get(run->json, "complete"))
+		html_put(out, "<tr><th scope=\"row\">a row for every case of the plan, measured or declined</th>"
+			      "<td>%s</td></tr>\n", environment_is_incomplete(run->json, &run->rows) ? "no" : "yes");
 	for (i = 0; (fact = environment_fact(i)); i++)
 		put_fact(out, run, fact->path, fact->label);
 	fputs("</tbody></table></div>\n", out);

@@ -76,6 +76,8 @@ int rows_lock(const char *path, struct problem *problem);
 struct rows_file *rows_continue(const struct rows *rows, int fd, const char *const *extra_names,
 				size_t extras, struct problem *problem);
 int rows_append(struct rows_file *file, const struct row *row, struct problem *problem);
+/* Is the file under its name still the one that was written, and no more and no less? Else a problem. */
+int rows_check(const struct rows_file *file, struct problem *problem);
 void rows_close(struct rows_file *file);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum column_id {
@@ -76,6 +77,7 @@ const char *row_host_text(char *text, size_t size, const struct row *row)
 struct rows_file {
 	char *path;
 	int fd;
+	off_t size; /* of the file, as far as this program knows */
 	size_t extras;
 	char *line;
 	size_t length, capacity;
@@ -175,8 +177,20 @@ static int flush_line(struct rows_file *file, struct problem *p)
 		return problem(p, EXIT_FAILED, "%s: cannot write: %s; free some space, then --resume",
 			       file->path, n < 0 ? strerror(errno) : "disk full");
 	}
+	file->size += n;
 	file->length = 0;
 	return 0;
+}
+
+int rows_check(const struct rows_file *file, struct problem *p)
+{
+	struct stat mine, named;
+
+	if (!fstat(file->fd, &mine) && !stat(file->path, &named) && mine.st_dev == named.st_dev &&
+	    mine.st_ino == named.st_ino && named.st_size == file->size)
+		return 0;
+	return problem(p, EXIT_FAILED, "%s: someone else removed, replaced or changed it during the run: rows that were "
+		       "measured are not in it; mend it and --resume, or start a new run", file->path);
 }
 
 int rows_append(struct rows_file *file, const struct row *row, struct problem *p)
@@ -205,10 +219,11 @@ static int put_header(struct rows_file *file, const char *const *extra_names, st
 	return flush_line(file, p);
 }
 
-static struct rows_file *new_file(const char *path, int fd, size_t extras)
+static struct rows_file *new_file(const char *path, int fd, size_t extras, off_t size)
 {
 	struct rows_file *file = xcalloc(1, sizeof(*file));
 
+	file->size = size;
 	file->path = xstrdup(path);
 	file->fd = fd;
 	file->extras = extras;
@@ -227,7 +242,7 @@ struct rows_file *rows_create(const char *path, const char *const *extra_names, 
 		return NULL;
 	}
 	flock(fd, LOCK_EX | LOCK_NB); /* nobody else can have it: it is new */
-	file = new_file(path, fd, extras);
+	file = new_file(path, fd, extras, 0);
 	if (put_header(file, extra_names, p)) {
 		rows_close(file);
 		return NULL;
@@ -264,7 +279,7 @@ struct rows_file *rows_continue(const struct rows *rows, int fd, const char *con
 	else if (ftruncate(fd, rows->table.finished_size))
 		problem(p, EXIT_FAILED, "%s: cannot be continued: %s", rows->table.path, strerror(errno));
 	else
-		return new_file(rows->table.path, fd, extras);
+		return new_file(rows->table.path, fd, extras, rows->table.finished_size);
 	close(fd);
 	return NULL;
 }

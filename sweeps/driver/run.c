@@ -135,14 +135,15 @@ static int finish_run(struct run *run, struct problem *p)
 	json_t *json = run->record.json;
 	json_int_t earlier = json_integer_value(json_object_get(json, "restarts"));
 	char *end = time_text();
+	int lost = rows_check(run->record.rows, p);
 
 	json_object_set_new(json, "counters", counting_describe(&run->counting));
 	json_object_set_new(json, "end", json_string(end));
 	json_object_set_new(json, "rows", json_integer(run->record.written));
 	json_object_set_new(json, "restarts", json_integer(run->restarts + earlier));
-	json_object_set_new(json, "complete", json_boolean(run->next == run->count));
+	json_object_set_new(json, "complete", json_boolean(run->next == run->count && !lost));
 	free(end);
-	return record_save(&run->record, p);
+	return record_save(&run->record, p) ?: lost;
 }
 
 /* A leaf size that was asked for by name and that the CPU lacks is an error before the first row. */
@@ -509,7 +510,8 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 		free(columns);
 		begin_counting(run);
 	}
-	if (!result && json_is_true(json_object_get(run->record.json, "complete")))
+	if (!result && json_is_true(json_object_get(run->record.json, "complete")) &&
+	    !environment_is_incomplete(run->record.json, &rows))
 		fprintf(stderr, "%s is complete: nothing is left to measure\n", run->record.dir);
 	else if (!result)
 		result = run_plan(run, &rows, p);

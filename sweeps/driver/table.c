@@ -657,13 +657,13 @@ static int print_tables(const struct table_request *request, const struct rows *
 	return 0;
 }
 
-/* A run that was stopped: what the table cannot show is missing rows. */
-static void tell_incomplete(const char *run)
+/* What the table cannot show is missing rows. */
+static void tell_incomplete(const char *run, const struct rows *rows)
 {
 	char *dir = run_dir(run);
 	json_t *json = environment_load(dir);
 
-	if (json_is_false(json_object_get(json, "complete")))
+	if (environment_is_incomplete(json, rows))
 		printf("\n%s is not complete: rows of its plan are missing.\n", run);
 	json_decref(json);
 	free(dir);
@@ -694,7 +694,7 @@ int command_table(int argc, char **argv)
 	if (!result)
 		result = print_tables(&request, rows, &p);
 	for (i = 0; i < request.count && !result && !request.json; i++)
-		tell_incomplete(request.runs[i]);
+		tell_incomplete(request.runs[i], &rows[i]);
 	for (i = 0; i < request.count; i++)
 		rows_free(&rows[i]);
 	free(rows);

@@ -237,6 +237,42 @@ resume() {
 	cmp before.csv run/rows.csv
 }
 
+@test "a complete run that has lost rows since is not complete: table and report say so, --resume measures them" {
+	iterations=20 start
+	await_end 0
+	cp -r run whole
+	run -0 tlbscope table run
+	says_not "not complete"
+	local cut
+	for cut in "head -n 4" "head -c -7"; do
+		$cut whole/rows.csv >run/rows.csv
+		cp whole/run.json run/run.json
+		run -0 tlbscope table run
+		says "run is not complete: rows of its plan are missing"
+		rm -rf page && cp -r run page
+		tlbscope report page >/dev/null
+		grep -q "The run is not complete: rows of its plan are missing" page/report.html
+		grep -q "a row for every case of the plan, measured or declined</th><td>no</td>" page/report.html
+		run -0 tlbscope run --resume run
+		says_not "nothing is left"
+		is_complete
+	done
+}
+
+@test "rows.csv replaced, removed or cut while the run goes on: exit 1, not complete" {
+	local harm
+	for harm in "cp run/rows.csv new; mv new run/rows.csv" "rm run/rows.csv" "truncate -s 300 run/rows.csv"; do
+		rm -rf run
+		start
+		await_rows 3
+		eval "$harm"
+		await_end 1
+		run -0 cat run.out
+		says "run/rows.csv: someone else"
+		grep -q '"complete": false' run/run.json
+	done
+}
+
 # Two programs that append to one file would measure rows twice.
 @test "--resume of a run that is still at work is refused" {
 	start
@@ -295,7 +331,7 @@ resume() {
 	diff was/run.json run/run.json
 	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >w
 	local change path
-	for change in '.qemu.version="7.2.1"' '.machine.kernel.release="2.6.32"' '.machine.cpu.microcode="0x1"' \
+	for change in '.qemu.version="7.2.1"' '.machine.kernel.release="2.6.32"' '.machine.cpu.stepping="99"' \
 		'.tlbscope="0.0.9"' '.qemu.cpu_model="host"'; do
 		jq "$change" was/run.json >run/run.json
 		cp run/run.json changed.json
