@@ -3,7 +3,9 @@
  * QEMU as a child process.
  *
  * fork and exec rather than posix_spawn: the child has to ask for a signal at the driver's death
- * (PR_SET_PDEATHSIG), or a killed driver would leave a QEMU behind that waits for ever.
+ * (PR_SET_PDEATHSIG), or a killed driver would leave a QEMU behind that waits for ever. The signal reaches that one
+ * process only, and --qemu may be a script around QEMU: so a second child, the guard, kills their whole process group
+ * once the driver is gone.
  */
 #include "qemu.h"
 
@@ -190,6 +192,43 @@ static void become_qemu(const struct arguments *a, pid_t parent, int output, con
 	_exit(127);
 }
 
+/*
+ * In the child: kills the process group of QEMU when the other end of the pipe is closed, which happens at the driver's
+ * death however it dies. It is a member of that group itself: so no other group can have that number as long as it
+ * lives, and what kills QEMU kills it. It keeps nothing else open: no terminal, no lock on rows.csv. Never returns.
+ */
+static void become_guard(pid_t group, int life)
+{
+	char byte;
+
+	if (setpgid(0, group) || dup2(life, 0) < 0 || close_range(1, ~0u, 0))
+		_exit(1);
+	prctl(PR_SET_NAME, "tlbscope-guard");
+	while (read(0, &byte, 1) < 0 && errno == EINTR)
+		;
+	kill(0, SIGKILL); /* a group that is QEMU's, since setpgid() succeeded */
+	_exit(1);
+}
+
+/* 0, or a negative errno. */
+static int start_guard(struct qemu *qemu)
+{
+	int life[2];
+
+	if (pipe2(life, O_CLOEXEC))
+		return -errno;
+	setpgid(qemu->pid, qemu->pid); /* the child does so, too; whoever is first */
+	qemu->guard = fork();
+	if (!qemu->guard)
+		become_guard(qemu->pid, life[0]);
+	close(life[0]);
+	qemu->life = life[1];
+	if (qemu->guard > 0)
+		return 0;
+	qemu->guard = 0;
+	return -errno;
+}
+
 static int socket_pair(int *mine, int *theirs)
 {
 	int pair[2];
@@ -213,7 +252,7 @@ int qemu_start(struct qemu *qemu, const struct qemu_config *config, FILE *log, s
 	memset(qemu, 0, sizeof(*qemu));
 	qemu->log = log;
 	qemu->start_seconds = START_SECONDS + config->memory / CLEARED_IN_A_SECOND;
-	qemu->protocol.fd = qemu->monitor.fd = qemu->output.fd = -1;
+	qemu->protocol.fd = qemu->monitor.fd = qemu->output.fd = qemu->life = -1;
 	result = socket_pair(&qemu->protocol.fd, &theirs[0]) ?:
 		 socket_pair(&qemu->monitor.fd, &theirs[1]) ?:
 		 socket_pair(&qemu->output.fd, &theirs[2]);
@@ -235,6 +274,10 @@ int qemu_start(struct qemu *qemu, const struct qemu_config *config, FILE *log, s
 		qemu->pid = 0;
 		return problem(p, EXIT_FAILED, "fork: %s", strerror(errno));
 	}
+	qemu->group = qemu->pid;
+	result = start_guard(qemu);
+	if (result)
+		return problem(p, EXIT_FAILED, "the guard of QEMU: %s", strerror(-result));
 	return await_greeting(qemu, p);
 }
 
@@ -338,9 +381,8 @@ static int pump(struct qemu *qemu, struct stream *wanted, double deadline)
 	return 0;
 }
 
-static int next_line(struct qemu *qemu, struct stream *wanted, double seconds, char **line)
+static int next_line(struct qemu *qemu, struct stream *wanted, double deadline, char **line)
 {
-	double deadline = now_seconds() + seconds;
 	int result;
 
 	while (!(*line = cut_line(wanted))) {
@@ -368,20 +410,21 @@ int qemu_receive(struct qemu *qemu, double seconds, const char **line)
 	free(last);
 	last = NULL;
 	*line = NULL;
-	return next_line(qemu, &qemu->protocol, seconds, &last) ?: (*line = last, 0);
+	return next_line(qemu, &qemu->protocol, now_seconds() + seconds, &last) ?: (*line = last, 0);
 }
 
 /* ---- QMP ---- */
 
-/* The next QMP message that is no event; caller owns it. */
+/* The next QMP message that is no event; caller owns it. The time is for the answer, whatever else is said meanwhile. */
 static int monitor_message(struct qemu *qemu, json_t **message)
 {
+	double deadline = now_seconds() + qemu->start_seconds;
 	json_error_t error;
 	char *line;
 	int result;
 
 	for (;;) {
-		result = next_line(qemu, &qemu->monitor, qemu->start_seconds, &line);
+		result = next_line(qemu, &qemu->monitor, deadline, &line);
 		if (result)
 			return result;
 		*message = json_loads(line, 0, &error);
@@ -471,6 +514,25 @@ static void drop(struct stream *stream)
 	stream->fd = -1;
 }
 
+/* QEMU if it is still there, what a script around it left behind, and the guard. */
+static void kill_group(struct qemu *qemu)
+{
+	if (qemu->pid || qemu->guard) /* one of the two keeps the group's number */
+		kill(-qemu->group, SIGKILL);
+	if (qemu->pid) {
+		kill(qemu->pid, SIGKILL);
+		waitpid(qemu->pid, &qemu->status, 0);
+	}
+	if (qemu->guard) {
+		kill(qemu->guard, SIGKILL);
+		waitpid(qemu->guard, NULL, 0);
+	}
+	if (qemu->life >= 0)
+		close(qemu->life);
+	qemu->pid = qemu->guard = qemu->group = 0;
+	qemu->life = -1;
+}
+
 void qemu_end(struct qemu *qemu, double seconds)
 {
 	double deadline = now_seconds() + seconds;
@@ -481,12 +543,7 @@ void qemu_end(struct qemu *qemu, double seconds)
 		if (poll(&fd, 1, 2) > 0)
 			fill(&qemu->output);
 	}
-	if (qemu->pid) {
-		kill(-qemu->pid, SIGKILL); /* its group: --qemu may be a script around it */
-		kill(qemu->pid, SIGKILL);
-		waitpid(qemu->pid, &qemu->status, 0);
-		qemu->pid = 0;
-	}
+	kill_group(qemu);
 	while (qemu->output.fd >= 0) {
 		struct pollfd fd = { .fd = qemu->output.fd, .events = POLLIN };
 

@@ -138,6 +138,52 @@ resume() {
 	cmp -n "$(stat -c %s before.csv)" before.csv run/rows.csv
 }
 
+# Processes of a group that are alive.
+group() {
+	local stat fields
+	for stat in /proc/[0-9]*/stat; do
+		{ read -r stat <"$stat"; } 2>/dev/null || continue
+		read -ra fields <<<"${stat##*) }"
+		[ "${fields[0]}" = Z ] || [ "${fields[2]}" != "$1" ] || echo "${stat%%)*}"
+	done
+}
+
+no_group() {
+	[ -z "$(group "$1")" ]
+}
+
+@test "kill -9 of the program, or of a script around QEMU: nothing is left of their process group" {
+	local script members iterations=20000
+	# shellcheck disable=SC2016 # for the script
+	printf '#!/bin/sh\n%s "$@"\nexit $?\n' "$QEMU" >wrap
+	chmod +x wrap
+	start --qemu ./wrap
+	await_rows 3
+	script=$(qemu_pid)
+	members=$(group "$script")
+	[[ $members == *qemu* && $members == *wrap* && $members == *tlbscope* ]]
+	kill_driver
+	eventually no_group "$script"
+	start_again
+	await_rows $(($(rows) + 2))
+	script=$(qemu_pid)
+	kill -KILL "$script" # QEMU goes on without it, but nobody knows any more how it ended
+	await_end 1
+	no_group "$script"
+	resume
+}
+
+# The guard of QEMU must not keep what a reader of the output waits for.
+@test "kill -9 of the program: its output and the lock of its run are free at once" {
+	start
+	await_rows 3
+	ls -l /proc/"$(pgrep -P "$driver" -x tlbscope-guard)"/fd >fds
+	[ "$(grep -c -- '->' fds)" -eq 1 ]
+	grep -q "0 -> pipe:" fds
+	kill_driver
+	resume
+}
+
 @test "a torn last line is measured again" {
 	start
 	await_rows 2
