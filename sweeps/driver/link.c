@@ -170,12 +170,13 @@ static int on_error(const struct link *link, const char *rest, const struct ts_c
 	return problem(p, EXIT_FAILED, "the %s refused a case:%s (case %s)", link->who, rest, text);
 }
 
-/* A row that cannot be read: of which case, and in which words. */
+/* A row that cannot be read: of which case, and in which words. No mistake of the user's. */
 static int bad_answer(const struct link *link, const char *asked, const struct ts_error *error, struct problem *p)
 {
 	char *where = xasprintf("row from the %s for case %s", link->who, asked);
 	int result = problem_core(p, where, error);
 
+	p->exit_code = EXIT_FAILED;
 	free(where);
 	return result;
 }

@@ -444,8 +444,8 @@ static int monitor_failed(struct qemu *qemu, int result, const char *what, struc
 		return result;
 	qemu->died = result == -EPIPE;
 	qemu_end(qemu, 1.0);
-	/* Exit code 1 before it answered: it did not like its command line, so the user's options. */
-	refused = !qemu->started && WIFEXITED(qemu->status) && WEXITSTATUS(qemu->status) == 1;
+	/* Exit code 1 before it answered: it did not like its command line, so the user's options; 0: it was asked for help. */
+	refused = !qemu->started && WIFEXITED(qemu->status) && WEXITSTATUS(qemu->status) <= 1;
 	return problem(p, refused ? EXIT_INPUT : EXIT_FAILED, "QEMU %s at %s (%s)%s%s%s",
 		       result == -EPIPE ? "ended" : "does not answer", what,
 		       qemu_how_ended(qemu, how, sizeof(how)), *qemu->last ? ", saying: " : "", qemu->last,

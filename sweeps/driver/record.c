@@ -18,9 +18,12 @@ static char *file_in(const struct record *record, const char *name)
 	return xasprintf("%s/%s", record->dir, name);
 }
 
-/* A run directory needs a name of its own. */
+/* A run directory needs a name of its own, of which a row is one line of a file. */
 static int check_name(const char *dir, struct problem *p)
 {
+	if (dir[strcspn(dir, "\r\n\t")] || !record_is_plain(dir))
+		return problem(p, EXIT_INPUT, "--out: control characters in the name, or not UTF-8; name another "
+			       "directory");
 	if (*dir && strspn(dir, "/") != strlen(dir))
 		return 0;
 	return problem(p, EXIT_INPUT, "--out \"%s\": name a directory", dir);
@@ -215,8 +218,11 @@ int record_load_plan(const json_t *json, struct plan *plan, struct problem *p)
 		int when = 0, hosts = 0, overridden = 0;
 
 		name = "";
-		json_unpack(item, "{s:s, s:s, s:i, s:i, s:i, s?s}", "name", &name, "sweep", &sweep, "when",
-			    &when, "hosts", &hosts, "overridden", &overridden, "on", &on);
+		if (json_unpack(item, "{s:s, s:s, s:i, s:i, s:i, s?s}", "name", &name, "sweep", &sweep, "when",
+			    &when, "hosts", &hosts, "overridden", &overridden, "on", &on)) {
+			plan_free(plan);
+			return problem(p, EXIT_INPUT, "run.json: section %zu of its plan cannot be read; start a new run", i + 1);
+		}
 		section->name = xstrdup(name);
 		section->on = on ? xstrdup(on) : NULL;
 		section->when = when;

@@ -496,12 +496,12 @@ static int resume_old(struct run *run, struct request *request, struct problem *
 	run->target = (struct target){ .ops = target_find(name), .options = &request->options,
 				       .plan = &run->plan, .log = run->record.log,
 				       .counting = &run->counting };
-	request_restore(request, json_object_get(run->record.json, "options"));
 	if (!run->target.ops)
 		result = problem(p, EXIT_INPUT, "run.json: target \"%s\" is none of this program's", name);
 	if (!result)
 		result = request_check(request, run->target.ops, p) ?:
 			 record_load_plan(json_object_get(run->record.json, "plan"), &run->plan, p) ?:
+			 request_restore(request, json_object_get(run->record.json, "options"), p) ?:
 			 run_check_target(run->target.ops, &request->options, p) ?:
 			 choose_counting(run, run->target.ops, &request->options.count, p);
 	if (!result) {

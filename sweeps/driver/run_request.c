@@ -4,6 +4,7 @@
 #include "command.h"
 #include "util.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,7 +250,39 @@ json_t *request_describe(const struct options *o, enum count_source source)
 			 events);
 }
 
-void request_restore(struct request *request, json_t *json)
+/* Options that were left out have their standard; those of a wrong type would get it without a word. */
+static int check_options(const char *dir, const json_t *json, struct problem *p)
+{
+	static const struct {
+		const char *key, *what;
+		json_type type, or_type;
+	} known[] = {
+		{ "qemu", "a text", JSON_STRING, JSON_STRING },	     { "cpu", "a text", JSON_STRING, JSON_STRING },
+		{ "image", "a text", JSON_STRING, JSON_STRING },     { "counters", "a text", JSON_STRING, JSON_STRING },
+		{ "memory", "a whole number, 0 or more", JSON_INTEGER, JSON_INTEGER },
+		{ "timeout", "a number, 0 or more", JSON_REAL, JSON_INTEGER },  { "fresh_boot", "true or false", JSON_TRUE, JSON_FALSE },
+		{ "events", "a list of texts", JSON_ARRAY, JSON_ARRAY },
+	};
+	json_t *value, *event;
+	size_t i, j;
+
+	if (!json_is_object(json))
+		return problem(p, EXIT_INPUT, "%s/run.json: options: not an object; mend it, or start a new run", dir);
+	for (i = 0; i < TS_COUNT(known); i++) {
+		int bad = 0;
+
+		value = json_object_get(json, known[i].key);
+		json_array_foreach(value, j, event)
+			bad |= !json_is_string(event) || j == MAX_EVENTS;
+		if (bad || (value && json_typeof(value) != known[i].type && json_typeof(value) != known[i].or_type) ||
+		    (json_is_number(value) && json_number_value(value) < 0))
+			return problem(p, EXIT_INPUT, "%s/run.json: options: %s: not %s; mend it, or start a new run", dir,
+				       known[i].key, known[i].what);
+	}
+	return 0;
+}
+
+int request_restore(struct request *request, json_t *json, struct problem *p)
 {
 	struct options *options = &request->options;
 	double timeout = options->timeout;
@@ -258,10 +291,11 @@ void request_restore(struct request *request, json_t *json)
 	json_int_t memory = 0;
 	size_t i;
 
+	if (check_options(request->resume, json, p))
+		return -EINVAL;
 	options->count.source = json_string_value(json_object_get(json, "counters")) ?: "none";
 	json_array_foreach(events, i, event)
-		if (i < MAX_EVENTS && json_is_string(event))
-			options->count.event[options->count.events++] = json_string_value(event);
+		options->count.event[options->count.events++] = json_string_value(event);
 
 	json_unpack(json, "{s?s, s?s, s?s, s?I, s?F, s?b}", "qemu", &qemu, "cpu", &cpu, "image",
 		    &image, "memory", &memory, "timeout", &options->timeout, "fresh_boot",
@@ -273,4 +307,5 @@ void request_restore(struct request *request, json_t *json)
 	if (request->given & 1u << (OPT_TIMEOUT - OPT_ON))
 		options->timeout = timeout;
 	json_object_set_new(json, "timeout", json_real(options->timeout));
+	return 0;
 }

@@ -39,7 +39,10 @@ char *request_command(const struct request *request, const struct target_ops *op
 /* Options as run.json has them. */
 json_t *request_describe(const struct options *options, enum count_source source);
 
-/* And out of it; what stands on the command line goes before. Texts stay those of json, which is brought up to date. */
-void request_restore(struct request *request, json_t *json);
+/*
+ * And out of it; what stands on the command line goes before. Texts stay those of json, which is brought up to date.
+ * What is of another type than request_describe() gives it is a problem.
+ */
+int request_restore(struct request *request, json_t *json, struct problem *problem);
 
 #endif

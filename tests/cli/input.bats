@@ -298,6 +298,12 @@ refused_by() {
 	need_qemu
 	refused run --on tcg --cpu nonsense --out run
 	says --cpu nonsense
+	# QEMU ends with 0 then, and has measured nothing.
+	refused run --on tcg --cpu help --out run
+	says --cpu
+	# Column run holds the name: a row is one line.
+	refused run --on tcg --out $'two\nlines'
+	says --out "control characters"
 }
 
 @test "a guest image of another version, missing, or unreadable" {

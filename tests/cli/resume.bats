@@ -396,6 +396,71 @@ no_group() {
 	resume
 }
 
+@test "--resume refuses options of a wrong type in run.json, with file and key" {
+	local change
+	need jq jq
+	start --cpu qemu64
+	await_rows 3
+	kill_driver
+	cp run/run.json was.json
+	for change in qemu=5 cpu=true image='[]' counters=1 memory='"1g"' memory=-1 timeout='"x"' fresh_boot=1 events='[1]' \
+		events='"page-faults"'; do
+		jq ".options.$change" was.json >run/run.json
+		refused run --resume run
+		says "run/run.json: options: ${change%%=*}: not "
+	done
+	for change in '.options=[]' 'del(.options)'; do
+		jq "$change" was.json >run/run.json
+		refused run --resume run
+		says "run/run.json: options: not an object"
+	done
+	jq '.plan.sections[0].hosts="4k"' was.json >run/run.json
+	refused run --resume run
+	says "section 1 of its plan"
+	cp was.json run/run.json
+	resume
+}
+
+# talker MONITOR PROTOCOL: a program that QEMU's place is taken by; words of shell for each of the two sockets.
+talker() {
+	cat >talker <<-END
+		#!/bin/bash
+		[ "\$1" = --version ] && exec $QEMU --version
+		for word; do
+			[[ \$word =~ socket,id=([a-z]+),fd=([0-9]+) ]] && declare "\${BASH_REMATCH[1]}=\${BASH_REMATCH[2]}"
+		done
+		talk() { echo '{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}}}'; read -r -u "\$monitor"; echo '{"return": {}}'; }
+		$1
+	END
+	chmod +x talker
+}
+
+@test "words without end on the monitor win no time; nor do lines in place of a row" {
+	# shellcheck disable=SC2016 # for the script
+	talker 'while echo "{\"event\": \"STOP\"}"; do :; done >&"$monitor"'
+	TLBSCOPE_LIMIT=100 run -1 tlbscope run fracture --on tcg --guest 4k --leaves 16 --qemu ./talker --out run
+	says "does not answer at its start"
+	# shellcheck disable=SC2016
+	talker 'talk >&"$monitor"; while echo SeaBIOS; do :; done >&"$protocol"'
+	TLBSCOPE_LIMIT=100 run -1 tlbscope run fracture --on tcg --guest 4k --leaves 16 --qemu ./talker --timeout 1 --out run2
+	says "said nothing"
+}
+
+@test "a row that cannot be read is the target's fault: exit 1, and what was measured is kept" {
+	local version
+	version=$(sed -n 's/.*TS_VERSION "\(.*\)"/\1/p' "$BATS_TEST_DIRNAME/../../sweeps/core/version.h")
+	# Rows of the first two cases as they are asked for, then one of more leaves than it touches.
+	# shellcheck disable=SC2016
+	talker 'talk >&"$monitor"; echo "hello protocol=1 version='"$version"' features=pge,nx,ring0" >&"$protocol"
+		while read -r -u "$protocol" word case; do
+			[ "$((++n))" -lt 3 ] || case=${case/leaves=/leaves=9}
+			[ "$word" != case ] || echo "row $case class=none must=0 refills=0 off_median=0 cycles=100" >&"$protocol"
+		done'
+	run -1 tlbscope run fracture --on tcg --guest 4k --op none,invlpg --at far --repeats 2 --qemu ./talker --out run
+	says "row from the guest"
+	[ "$(rows)" -eq 2 ]
+}
+
 @test "--resume of a run on target user goes on" {
 	tlbscope run fracture --on user --guest 4k --repeats 2 --iterations 5 --out whole >run.out
 	cp -r whole run
