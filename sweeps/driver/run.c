@@ -232,6 +232,47 @@ static int measure_next(struct run *run, int opened, struct problem *p)
 	return 0;
 }
 
+static json_t *describe_now(const struct run *run)
+{
+	json_t *now = json_object();
+
+	describe_machine(now);
+	describe_target(run, now);
+	return now;
+}
+
+/*
+ * The rows of a run are of one machine, one target, one program: only so can a cell put them together. What is another
+ * thing now than run.json and the last row (may be 0) have, in words; 0 if nothing is. The caller frees. What run.json
+ * does not know is not compared.
+ */
+static char *changes_since(const struct run *run, const struct row *last, const json_t *now)
+{
+	char *changes = environment_changes(run->record.json, now);
+
+	if (!changes && last && strcmp(last->cpu, run->target.cpu))
+		changes = xasprintf("column cpu was \"%s\" and is \"%s\"", last->cpu, run->target.cpu);
+	if (!changes && last && strcmp(last->accel, run->target.accel))
+		changes = xasprintf("column accel was \"%s\" and is \"%s\"", last->accel, run->target.accel);
+	return changes;
+}
+
+/* A target that was started again in a run is to be what it was. */
+static int check_restarted(const struct run *run, struct problem *p)
+{
+	json_t *now = describe_now(run);
+	char *changes = changes_since(run, NULL, now);
+
+	json_decref(now);
+	if (!changes)
+		return 0;
+	problem(p, EXIT_FAILED, "target %s, started again, is not what it was: %s; %zu of %zu rows are in %s; start a new "
+		"run, or make it as it was and --resume %s", run->target.ops->name, changes, run->next, run->count,
+		run->record.dir, run->record.dir);
+	free(changes);
+	return -EINVAL;
+}
+
 /* Says in the log, and on the screen, that the target died; opens it again once. */
 static int restart(struct run *run, int why, struct problem *p)
 {
@@ -254,7 +295,9 @@ static int restart(struct run *run, int why, struct problem *p)
 		isatty(2) ? "\r\033[K" : "", run->target.ops->name,
 		why == -EPIPE ? "ended unexpectedly" : "gave no answer in time");
 	result = run->target.ops->open(&run->target, p);
-	if (!result || result == -EINTR)
+	if (!result)
+		return check_restarted(run, p);
+	if (result == -EINTR)
 		return result;
 	reason = xstrdup(p->text);
 	problem(p, EXIT_FAILED, "target %s could not be started again: %s; %zu of %zu rows are in %s; "
@@ -304,27 +347,17 @@ static int skip_measured(struct run *run, const struct rows *rows, struct proble
 	return 0;
 }
 
-/*
- * The rows of a run are of one machine, one target, one program: only so can a cell put them together. What run.json
- * does not know of the rows that are there is not compared; without any row it takes what is so now.
- */
+/* Without any row yet, run.json takes what is so now. */
 static int check_unchanged(struct run *run, const struct rows *rows, struct problem *p)
 {
-	const struct row *last = rows->count ? &rows->row[rows->count - 1] : NULL;
-	json_t *now = json_object();
+	json_t *now = describe_now(run);
 	char *changes = NULL;
 
-	describe_machine(now);
-	describe_target(run, now);
-	if (last)
-		changes = environment_changes(run->record.json, now);
+	if (rows->count)
+		changes = changes_since(run, &rows->row[rows->count - 1], now);
 	else
 		json_object_update(run->record.json, now);
 	json_decref(now);
-	if (!changes && last && strcmp(last->cpu, run->target.cpu))
-		changes = xasprintf("column cpu was \"%s\" and is \"%s\"", last->cpu, run->target.cpu);
-	if (!changes && last && strcmp(last->accel, run->target.accel))
-		changes = xasprintf("column accel was \"%s\" and is \"%s\"", last->accel, run->target.accel);
 	if (!changes)
 		return 0;
 	problem(p, EXIT_INPUT, "%s: not what its rows were measured on: %s; start a new run, or make it as it was",

@@ -461,6 +461,23 @@ talker() {
 	[ "$(rows)" -eq 2 ]
 }
 
+@test "a QEMU that is another one when it is started again in a run: exit 1, no row of it" {
+	local qemu before
+	qemu=$(command -v "$QEMU")
+	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >w
+	chmod +x w
+	iterations=20000 start --qemu ./w
+	await_rows 3
+	printf '#!/bin/sh\nexec %s "$@" -cpu qemu64\n' "$qemu" >w
+	kill -KILL "$(qemu_pid)"
+	await_end 1
+	before=$(rows)
+	run -0 cat run.out
+	says "is not what it was: features of the guest's CPU was \"" "$before of $ROWS rows" "--resume run"
+	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >w
+	resume
+}
+
 @test "--resume of a run on target user goes on" {
 	tlbscope run fracture --on user --guest 4k --repeats 2 --iterations 5 --out whole >run.out
 	cp -r whole run
