@@ -4,8 +4,7 @@
  *
  * fork and exec rather than posix_spawn: the child has to ask for a signal at the driver's death
  * (PR_SET_PDEATHSIG), or a killed driver would leave a QEMU behind that waits for ever. The signal reaches that one
- * process only, and --qemu may be a script around QEMU: so a second child, the guard, kills their whole process group
- * once the driver is gone.
+ * process only, and --qemu may be a script around QEMU: for that there is the guard (guard.h).
  */
 #include "qemu.h"
 
@@ -192,43 +191,6 @@ static void become_qemu(const struct arguments *a, pid_t parent, int output, con
 	_exit(127);
 }
 
-/*
- * In the child: kills the process group of QEMU when the other end of the pipe is closed, which happens at the driver's
- * death however it dies. It is a member of that group itself: so no other group can have that number as long as it
- * lives, and what kills QEMU kills it. It keeps nothing else open: no terminal, no lock on rows.csv. Never returns.
- */
-static void become_guard(pid_t group, int life)
-{
-	char byte;
-
-	if (setpgid(0, group) || dup2(life, 0) < 0 || close_range(1, ~0u, 0))
-		_exit(1);
-	prctl(PR_SET_NAME, "tlbscope-guard");
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
-		;
-	kill(0, SIGKILL); /* a group that is QEMU's, since setpgid() succeeded */
-	_exit(1);
-}
-
-/* 0, or a negative errno. */
-static int start_guard(struct qemu *qemu)
-{
-	int life[2];
-
-	if (pipe2(life, O_CLOEXEC))
-		return -errno;
-	setpgid(qemu->pid, qemu->pid); /* the child does so, too; whoever is first */
-	qemu->guard = fork();
-	if (!qemu->guard)
-		become_guard(qemu->pid, life[0]);
-	close(life[0]);
-	qemu->life = life[1];
-	if (qemu->guard > 0)
-		return 0;
-	qemu->guard = 0;
-	return -errno;
-}
-
 static int socket_pair(int *mine, int *theirs)
 {
 	int pair[2];
@@ -252,7 +214,7 @@ int qemu_start(struct qemu *qemu, const struct qemu_config *config, FILE *log, s
 	memset(qemu, 0, sizeof(*qemu));
 	qemu->log = log;
 	qemu->start_seconds = START_SECONDS + config->memory / CLEARED_IN_A_SECOND;
-	qemu->protocol.fd = qemu->monitor.fd = qemu->output.fd = qemu->life = -1;
+	qemu->protocol.fd = qemu->monitor.fd = qemu->output.fd = -1;
 	result = socket_pair(&qemu->protocol.fd, &theirs[0]) ?:
 		 socket_pair(&qemu->monitor.fd, &theirs[1]) ?:
 		 socket_pair(&qemu->output.fd, &theirs[2]);
@@ -275,7 +237,8 @@ int qemu_start(struct qemu *qemu, const struct qemu_config *config, FILE *log, s
 		return problem(p, EXIT_FAILED, "fork: %s", strerror(errno));
 	}
 	qemu->group = qemu->pid;
-	result = start_guard(qemu);
+	setpgid(qemu->pid, qemu->pid); /* the child does so, too; whoever is first */
+	result = guard_start(&qemu->guard, qemu->group);
 	if (result)
 		return problem(p, EXIT_FAILED, "the guard of QEMU: %s", strerror(-result));
 	return await_greeting(qemu, p);
@@ -517,20 +480,14 @@ static void drop(struct stream *stream)
 /* QEMU if it is still there, what a script around it left behind, and the guard. */
 static void kill_group(struct qemu *qemu)
 {
-	if (qemu->pid || qemu->guard) /* one of the two keeps the group's number */
+	if (qemu->pid || qemu->guard.pid) /* one of the two keeps the group's number */
 		kill(-qemu->group, SIGKILL);
 	if (qemu->pid) {
 		kill(qemu->pid, SIGKILL);
 		waitpid(qemu->pid, &qemu->status, 0);
 	}
-	if (qemu->guard) {
-		kill(qemu->guard, SIGKILL);
-		waitpid(qemu->guard, NULL, 0);
-	}
-	if (qemu->life >= 0)
-		close(qemu->life);
-	qemu->pid = qemu->guard = qemu->group = 0;
-	qemu->life = -1;
+	guard_end(&qemu->guard);
+	qemu->pid = qemu->group = 0;
 }
 
 void qemu_end(struct qemu *qemu, double seconds)

@@ -6,6 +6,7 @@
 #ifndef TS_QEMU_H
 #define TS_QEMU_H
 
+#include "guard.h"
 #include "problem.h"
 
 #include <jansson.h>
@@ -33,8 +34,7 @@ struct qemu {
 	pid_t pid; /* 0 when it has ended and was waited for */
 	int status; /* of waitpid, when pid is 0 */
 	pid_t group; /* of QEMU and all that it started */
-	pid_t guard; /* ends the group when this program is gone; 0: there is none */
-	int life;    /* nobody else has this end of the guard's pipe */
+	struct guard guard;
 	struct stream protocol, monitor, output;
 	FILE *log;
 	char last[200]; /* last line of its output */
