@@ -193,9 +193,18 @@ static void read_good_lines(struct reader *reader, const char *bytes, size_t siz
 	}
 }
 
+/* Spreadsheets put a byte order mark before UTF-8; it is no part of the first name. */
+static size_t mark_size(const char *bytes, size_t size)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return size >= strlen(mark) && !memcmp(bytes, mark, strlen(mark)) ? strlen(mark) : 0;
+}
+
 static int read_table(const char *path, struct csv_table *table, int skips, struct problem *p)
 {
 	struct reader reader = { .table = table, .problem = p, .number = 1 };
+	size_t skip;
 	char *bytes;
 
 	memset(table, 0, sizeof(*table));
@@ -205,10 +214,11 @@ static int read_table(const char *path, struct csv_table *table, int skips, stru
 		csv_table_free(table);
 		return -EINVAL;
 	}
+	skip = mark_size(bytes, table->finished_size);
 	if (skips)
-		read_good_lines(&reader, bytes, table->finished_size);
+		read_good_lines(&reader, bytes + skip, table->finished_size - skip);
 	else
-		read_lines(&reader, bytes, table->finished_size);
+		read_lines(&reader, bytes + skip, table->finished_size - skip);
 	if (!table->header)
 		fail(&reader, "no header line");
 	free(reader.text);

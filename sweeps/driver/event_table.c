@@ -3,8 +3,8 @@
 #include "cell_text.h"
 #include "event_table.h"
 
+#include "row_check.h"
 #include "table.h"
-#include "target.h"
 #include "util.h"
 
 #include <math.h>
@@ -16,18 +16,6 @@
 
 /* ---- columns and values ---- */
 
-static int is_targets(const char *name)
-{
-	const char *const *extra;
-	size_t i;
-
-	for (i = 0; targets[i]; i++)
-		for (extra = targets[i]->extra; extra && *extra; extra++)
-			if (!strcmp(*extra, name))
-				return 1;
-	return 0;
-}
-
 static int is_number(const char *text, double *value)
 {
 	char *end;
@@ -38,19 +26,14 @@ static int is_number(const char *text, double *value)
 
 int event_column(const struct rows *rows, size_t i)
 {
-	double value;
-	size_t j, numbers = 0;
+	size_t j;
 
-	if (is_targets(rows->extra_names[i]))
+	if (!row_names_event(rows->extra_names[i]))
 		return 0;
-	for (j = 0; j < rows->count; j++) {
-		const char *text = rows->row[j].extra[i];
-
-		if (*text && !is_number(text, &value))
-			return 0;
-		numbers += *text != '\0';
-	}
-	return numbers > 0;
+	for (j = 0; j < rows->count; j++)
+		if (row_begins_number(rows->row[j].extra[i]))
+			return 1;
+	return 0;
 }
 
 /* Median; *differ says whether the repeats do. */

@@ -15,6 +15,8 @@ static const struct reason reasons[] = {
 	  "use fewer leaves, or stop what else runs on the machine" },
 	{ "control-full", "no verdict: a full flush did not empty the set, so the set was not all cached",
 	  "use fewer leaves than the TLB holds" },
+	{ "not-judged", "no verdict: column valid says nothing of these rows, so nobody has judged them",
+	  "write ok or the reasons into column valid, or measure again" },
 	{ "shadow", "no verdict: KVM uses shadow paging here, there is no second stage to look at",
 	  "load kvm_intel with ept=1 or kvm_amd with npt=1" },
 	{ "nested", "no verdict: the KVM host is a VM itself, the true host page cannot be seen",

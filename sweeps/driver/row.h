@@ -8,7 +8,7 @@
  *   must mix_refills mix_must op_va twin code  [extra columns of the target, one for each event]  valid
  *
  * cycles, refills: per iteration (median over the iterations). Not measured: empty. Readers take columns by
- * name, keep those that they do not know, and take a missing one for empty.
+ * name, keep those that they do not know, and take a missing one for empty, unless it is essential (row_check.h).
  */
 #ifndef TS_ROW_H
 #define TS_ROW_H
@@ -42,6 +42,8 @@ int row_has_reason(const struct row *row, const char *reason);
 
 /* Is it the name of one of the fixed columns? */
 int row_is_column(const char *name);
+/* Column i of them in file order, or 0 beyond the last. */
+const char *row_column_name(size_t i);
 
 /* Host page for people: "4k", and "4k?" when it was inferred or asked for but not verified. */
 const char *row_host_text(char *text, size_t size, const struct row *row);

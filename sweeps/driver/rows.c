@@ -5,7 +5,9 @@
  */
 #include "row.h"
 
+#include "judge.h"
 #include "record.h"
+#include "row_check.h"
 #include "util.h"
 
 #include <csv.h>
@@ -305,6 +307,7 @@ struct reader {
 	const char *name; /* of the column being read, or 0 */
 	u32 *column; /* of field i: enum column_id, or COL_VALID + 1 + index of an extra */
 	u32 *key;    /* of field i: enum ts_key_id, or TS_KEYS */
+	u8 *is_event; /* of each extra column: does it hold counts? */
 };
 
 #define QUOTED 60 /* so much of a bad text is told */
@@ -340,6 +343,11 @@ int row_is_column(const char *name)
 	return find_column(name) <= COL_VALID;
 }
 
+const char *row_column_name(size_t i)
+{
+	return i <= COL_VALID ? column_names[i] : NULL;
+}
+
 #define MOST_NAME 200 /* bytes of a column's name, which becomes part of the name of a picture */
 
 static void read_header(struct reader *reader)
@@ -347,6 +355,7 @@ static void read_header(struct reader *reader)
 	const struct csv_table *table = &reader->rows->table;
 	struct rows *rows = reader->rows;
 	size_t i, known = 0;
+	char *missing;
 
 	reader->column = xcalloc(table->columns, sizeof(u32));
 	reader->key = xcalloc(table->columns, sizeof(u32));
@@ -370,16 +379,29 @@ static void read_header(struct reader *reader)
 	for (i = 0; i < table->columns; i++)
 		if (csv_table_column(table, table->header[i]) != i)
 			bad_row(reader, "a column that stands twice:", table->header[i]);
+	missing = reader->failed ? NULL : row_check_header(table);
+	if (missing) {
+		problem(reader->problem, EXIT_INPUT, "%s:1: %s", table->path, missing);
+		reader->failed = 1;
+		free(missing);
+	}
 }
 
 static void read_number(struct reader *reader, const char *text, u8 *has, u64 *value)
 {
 	if (!*text)
 		return;
-	if (ts_number(text, strlen(text), value))
-		bad_row(reader, "not a number:", text);
+	if (row_plain_number(text, value))
+		bad_row(reader, "not a plain number:", text);
 	else if (has)
 		*has = 1;
+}
+
+/* An address: the only number that is written with 0x. */
+static void read_address(struct reader *reader, const char *text, u64 *value)
+{
+	if (*text && ts_number(text, strlen(text), value))
+		bad_row(reader, "not a number:", text);
 }
 
 static int word_index(const char *const *words, const char *text)
@@ -431,31 +453,44 @@ static void read_column(struct reader *reader, struct row *row, u32 column, cons
 	case COL_OFF_MEDIAN: read_number(reader, text, NULL, &row->r.off_median); break;
 	case COL_EXITS: read_number(reader, text, &row->has_exits, &row->exits); break;
 	case COL_MIX_REFILLS: read_number(reader, text, &row->r.has_mix, &row->r.mix_refills); break;
-	case COL_OP_VA: read_number(reader, text, NULL, &row->op_va); break;
+	case COL_OP_VA: read_address(reader, text, &row->op_va); break;
 	case COL_TWIN:
 		read_word(reader, text, ts_twin_names, &word);
 		row->r.twin = word;
 		break;
 	case COL_VALID:
-		if (strlen(text) >= sizeof(row->valid))
+		if (row_take_valid(row, text))
 			bad_row(reader, "longer than any list of reasons:", text);
-		snprintf(row->valid, sizeof(row->valid), "%s", text);
 		break;
 	}
 }
 
-/* Extra columns that are read as numbers later (judge.c). */
-static void check_extra(struct reader *reader, const char *name, const char *text)
+/* Extra columns that are read as numbers later: F (judge.c), counts of events (event_table.c). */
+static void check_extra(struct reader *reader, u32 extra, const char *text)
 {
 	static const char *const numbers[] = { "f", "f_low", "f_high", NULL };
 	double value;
 	char *end;
 
-	if (!*text || word_index(numbers, name) < 0)
+	if (*text && reader->is_event[extra] && !row_plain_decimal(text))
+		bad_row(reader, "an event's, and no plain decimal number:", text);
+	if (!*text || word_index(numbers, reader->name) < 0)
 		return;
 	value = strtod(text, &end);
 	if (*end || !isfinite(value))
 		bad_row(reader, "not a number:", text);
+}
+
+/* Values that contradict each other; then the controls, which the numbers decide and not what the file says of them. */
+static void check_row(struct reader *reader, char *const *field, struct row *row)
+{
+	const char *why;
+
+	reader->name = row_check_values(row, &why);
+	if (reader->name)
+		bad_row(reader, why, field[csv_table_column(&reader->rows->table, reader->name)]);
+	reader->name = NULL;
+	judge_row(row);
 }
 
 static void read_row(struct reader *reader, char *const *field, struct row *row,
@@ -470,15 +505,21 @@ static void read_row(struct reader *reader, char *const *field, struct row *row,
 		reader->name = reader->rows->table.header[i];
 		if (!record_is_plain(field[i]))
 			bad_row(reader, "not UTF-8, or control characters:", "?");
+		if (!*field[i] && reader->column[i] < COL_VALID && row_is_essential(reader->name))
+			bad_row(reader, "without a value a row has no meaning:", "");
 		if (reader->key[i] < TS_KEYS) {
 			read_key(reader, row, reader->key[i], field[i]);
 		} else if (reader->column[i] <= COL_VALID) {
 			read_column(reader, row, reader->column[i], field[i]);
 		} else {
-			extra[reader->column[i] - COL_VALID - 1] = field[i];
-			check_extra(reader, reader->name, field[i]);
+			u32 index = reader->column[i] - COL_VALID - 1;
+
+			extra[index] = field[i];
+			check_extra(reader, index, field[i]);
 		}
 	}
+	if (!reader->failed)
+		check_row(reader, field, row);
 	reader->name = NULL;
 }
 
@@ -538,6 +579,22 @@ static size_t find_same(struct seen *seen, const struct rows *rows, const size_t
 	return 0;
 }
 
+static void find_events(struct reader *reader)
+{
+	const struct csv_table *table = &reader->rows->table;
+	size_t i, j;
+
+	reader->is_event = xcalloc(table->columns, sizeof(u8));
+	for (i = 0; i < table->columns; i++) {
+		u32 extra = reader->column[i] - COL_VALID - 1;
+
+		if (reader->column[i] <= COL_VALID || !row_names_event(table->header[i]))
+			continue;
+		for (j = 0; j < table->lines && !reader->is_event[extra]; j++)
+			reader->is_event[extra] = row_begins_number(table->line[j][i]);
+	}
+}
+
 /* Reads all lines of the table; bad ones end it, or are left out when only_good. */
 static void read_rows(struct reader *reader, int only_good)
 {
@@ -581,11 +638,13 @@ int rows_read_good(const char *path, int only_good, struct rows *rows, struct pr
 	if (only_good ? csv_table_read_good(path, &rows->table, p) : csv_table_read(path, &rows->table, p))
 		return -EINVAL;
 	read_header(&reader);
+	find_events(&reader);
 	rows->row = xcalloc(rows->table.lines, sizeof(*rows->row));
 	rows->extra_texts = xcalloc(rows->table.lines * rows->extras, sizeof(char *));
 	read_rows(&reader, only_good);
 	free(reader.column);
 	free(reader.key);
+	free(reader.is_event);
 	if (reader.failed)
 		rows_free(rows);
 	return reader.failed ? -EINVAL : 0;

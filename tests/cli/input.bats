@@ -330,12 +330,12 @@ refused_by() {
 	refused run --on tcg --image folder --timeout 1 --out run
 }
 
-# Three rows as any tool may write them; columns that are missing are empty.
+# Three rows as any tool may write them: what a row has no meaning without, and what was measured.
 good() {
-	printf 'run,target,cpu,guest,host,op,class,at,leaves,phase,iterations,refills,valid\n'
-	printf 'r,tcg,"Q, ""1""",4k,none,none,none,none,50,refill,20,0,ok\n'
-	printf 'r,tcg,"Q, ""1""",4k,none,invlpg,selective,far,50,refill,20,0,ok\n'
-	printf 'r,tcg,"Q, ""1""",4k,none,cr3,full,none,50,refill,20,50,ok\n'
+	printf 'run,target,cpu,guest,host,op,class,at,leaves,touches,phase,iterations,refills,valid\n'
+	printf 'r,tcg,"Q, ""1""",4k,none,none,none,none,50,50,refill,20,0,ok\n'
+	printf 'r,tcg,"Q, ""1""",4k,none,invlpg,selective,far,50,50,refill,20,0,ok\n'
+	printf 'r,tcg,"Q, ""1""",4k,none,cr3,full,none,50,50,refill,20,50,ok\n'
 }
 
 # refused_rows SED-SCRIPT TEXT...: a rows.csv changed by it is refused.
@@ -365,7 +365,7 @@ refused_rows() {
 	refused_rows '3s/^r,/"r,/' rows.csv:3 quote
 	refused_rows '4s/^r,/"r"x,/' rows.csv:4 quote
 	refused_rows '2s/$/,more/' rows.csv:2 fields
-	refused_rows '4s/,50,refill/,refill/' rows.csv:4 fields
+	refused_rows '4s/,50,50,refill/,50,refill/' rows.csv:4 fields
 	refused_rows '3s/,20,0,/,2x0,0,/' rows.csv:3 iterations 2x0
 	refused_rows '4s/,20,50,/,20,-50,/' rows.csv:4 -50
 	refused_rows '4s/,20,50,/,20,99999999999999999999999,/' rows.csv:4 99999999999999999999999
@@ -376,7 +376,7 @@ refused_rows() {
 	refused_rows '3s/,invlpg,/,invlpgg,/' rows.csv:3 invlpgg
 	refused_rows '3s/,selective,/,some,/' rows.csv:3 some
 	refused_rows '2s/,4k,/,8k,/' rows.csv:2 8k
-	refused_rows '2s/,50,/,0,/' rows.csv:2 '"0"'
+	refused_rows '2s/,50,50,/,0,50,/' rows.csv:2 '"0"'
 	refused_rows '4s/$/\x00/' rows.csv:4 NUL
 	refused_rows '3s/^r,/r\xff,/' rows.csv:3 run 'not UTF-8'
 	refused_rows '3s/^r,/r\x1b]0;x\x07,/' rows.csv:3 run 'control characters'
@@ -385,7 +385,7 @@ refused_rows() {
 
 @test "rows.csv: no header, another header, none at all" {
 	refused_rows 1d rows.csv:1 header
-	refused_rows '1s/.*/a,b,c,d,e,f,g,h,i,j,k,l,m/' rows.csv:1 header
+	refused_rows '1s/.*/a,b,c,d,e,f,g,h,i,j,k,l,m,n/' rows.csv:1 header
 	refused_rows '/./d' rows.csv:1 header
 	refused table nothing
 	says nothing
