@@ -297,10 +297,18 @@ static const char *explanation(const char *reasons)
 	return colon ? colon + strlen("verdict: ") : sentence;
 }
 
+/* An emulator's cycles, or predictions: whatever outcome the cells have, it is none of hardware. */
+static void refuse_emulated(const struct rows *rows, const char *stamp, struct ceiling *c)
+{
+	c->refusal_code = EXIT_REFUSED;
+	c->refusal = xasprintf("target %s is %s: an emulator's cycles give no break-even", rows->row[0].target, stamp);
+	c->remedy = "measure on target kvm, module or user; tlbscope doctor says what each of them needs here";
+}
+
 /* Why none of the cells has an outcome; nothing when one has. */
 static void refuse(const struct rows *rows, struct ceiling *c)
 {
-	const char *first = NULL, *stamp = environment_stamp(rows, NULL);
+	const char *first = NULL;
 	size_t i;
 
 	for (i = 0; i < c->count; i++) {
@@ -308,13 +316,9 @@ static void refuse(const struct rows *rows, struct ceiling *c)
 			return;
 		first = first ? first : c->cell[i].why;
 	}
-	c->refusal_code = *stamp || c->left || c->untrusted ? EXIT_REFUSED : EXIT_INPUT;
+	c->refusal_code = c->left || c->untrusted ? EXIT_REFUSED : EXIT_INPUT;
 	c->remedy = "tlbscope run ceiling measures what is needed, on target kvm, module or user";
-	if (*stamp) {
-		c->refusal = xasprintf("target %s is %s: an emulator's cycles give no break-even", rows->row[0].target,
-				       stamp);
-		c->remedy = "measure on target kvm, module or user; tlbscope doctor says what each of them needs here";
-	} else if (c->left) {
+	if (c->left) {
 		c->refusal = xasprintf("%zu of %zu rows that a break-even needs are not valid (%s): %s%s%s", c->left,
 				       c->left + c->used, c->reasons, explanation(c->reasons),
 				       c->used && first ? "; of the others: " : "", c->used && first ? first : "");
@@ -339,8 +343,9 @@ int ceiling_asked(const struct rows *rows)
 	return 0;
 }
 
-void ceiling_build(const struct rows *rows, struct ceiling *ceiling)
+void ceiling_build(const struct rows *rows, const json_t *json, struct ceiling *ceiling)
 {
+	const char *stamp;
 	size_t i;
 
 	memset(ceiling, 0, sizeof(*ceiling));
@@ -352,8 +357,13 @@ void ceiling_build(const struct rows *rows, struct ceiling *ceiling)
 		qsort(ceiling->cell, ceiling->count, sizeof(*ceiling->cell), compare_cells);
 	for (i = 0; i < ceiling->count; i++)
 		find_f(ceiling, &ceiling->cell[i]);
-	ceiling_advise(ceiling);
-	refuse(rows, ceiling);
+	stamp = environment_stamp(rows, json);
+	if (*stamp) {
+		refuse_emulated(rows, stamp, ceiling);
+	} else {
+		ceiling_advise(ceiling);
+		refuse(rows, ceiling);
+	}
 }
 
 void ceiling_free(struct ceiling *ceiling)

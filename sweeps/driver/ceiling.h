@@ -85,8 +85,8 @@ struct ceiling {
 
 /* Were several pages flushed one by one anywhere in these rows? Else there is nothing to build. */
 int ceiling_asked(const struct rows *rows);
-/* rows stay the caller's and have to live as long. */
-void ceiling_build(const struct rows *rows, struct ceiling *ceiling);
+/* rows stay the caller's and have to live as long; json: their run.json, or 0. Rows of an emulator are refused. */
+void ceiling_build(const struct rows *rows, const json_t *json, struct ceiling *ceiling);
 void ceiling_free(struct ceiling *ceiling);
 
 /* Net cycles of one flush by the fitted lines, without the work that both ways have in common (d n). */

@@ -63,9 +63,13 @@ static double tsc_of(const char *rows)
 static int read_ceiling(const char *run, struct rows *rows, struct ceiling *ceiling, struct problem *p)
 {
 	int result = run_rows(run, 0, rows, p);
+	char *dir = run_dir(run);
+	json_t *json = result ? NULL : environment_load(dir);
 
 	if (!result)
-		ceiling_build(rows, ceiling);
+		ceiling_build(rows, json, ceiling);
+	json_decref(json);
+	free(dir);
 	return result;
 }
 
@@ -163,23 +167,15 @@ static size_t find_candidates(struct candidate **list)
 /* Can a run tell something about hardware? If not, *p says why, and what would help. */
 static int can_tell(const char *run, struct problem *p)
 {
-	char *dir = run_dir(run);
-	json_t *json = environment_load(dir);
 	struct ceiling ceiling;
 	struct rows rows;
-	const char *stamp;
 
 	if (!read_ceiling(run, &rows, &ceiling, p)) {
-		stamp = environment_stamp(&rows, json);
 		if (ceiling.refusal)
 			refusal_problem(run, &ceiling, p);
-		else if (*stamp)
-			problem(p, EXIT_REFUSED, "%s: %s: an emulator's cycles give no break-even", run, stamp);
 		ceiling_free(&ceiling);
 		rows_free(&rows);
 	}
-	json_decref(json);
-	free(dir);
 	return !p->exit_code;
 }
 

@@ -94,21 +94,35 @@ const struct cell *cells_with_phase(const struct cells *cells, const struct cell
 	return NULL;
 }
 
+/* Why a cell's rows say nothing about hardware, or 0. */
+static const char *why_no_hardware(const struct cell *cell)
+{
+	if (cell && (!strcmp(cell->key->target, "tcg") || !strcmp(cell->key->accel, "tcg")))
+		return "no verdict about hardware: this is QEMU's soft TLB, which holds no large pages and "
+		       "imitates them (a flush inside the area that they cover drops everything)";
+	if (cell && !strcmp(cell->key->target, "model"))
+		return "no verdict about hardware: these rows are a model's predictions";
+	return NULL;
+}
+
+/* A verdict compares page sizes; where something else differs as well, it would be that. */
+static int is_same_machine(const struct cell *a, const struct cell *b)
+{
+	return !strcmp(a->key->target, b->key->target) && !strcmp(a->key->accel, b->key->accel) &&
+	       !strcmp(a->key->cpu, b->key->cpu);
+}
+
 enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *host, const char **why)
 {
 	const struct cell *small = cells_verdict_cell(cells, phase, host, TS_4K);
 	const struct cell *large = cells_verdict_cell(cells, phase, host, TS_2M);
 	const struct cell *first = first_cell(cells, phase, host);
-	const char *target = cells->count ? cells->cell[0].key->target : "";
+	const char *no_hardware = why_no_hardware(small) ?: why_no_hardware(large) ?:
+				  why_no_hardware(first ?: cells->count ? &cells->cell[0] : NULL);
 	enum verdict verdict;
 
-	if (!strcmp(target, "tcg") || (cells->count && !strcmp(cells->cell[0].key->accel, "tcg"))) {
-		*why = "no verdict about hardware: this is QEMU's soft TLB, which holds no large pages and "
-		       "imitates them (a flush inside the area that they cover drops everything)";
-		return VERDICT_UNDECIDED;
-	}
-	if (!strcmp(target, "model")) {
-		*why = "no verdict about hardware: these rows are a model's predictions";
+	if (no_hardware) {
+		*why = no_hardware;
 		return VERDICT_UNDECIDED;
 	}
 	if ((!small || !large) && first && strcmp(first->valid, "ok")) {
@@ -117,6 +131,10 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 	}
 	if (!small || !large) {
 		*why = "no verdict: it needs a 4k and a 2m cell with their controls";
+		return VERDICT_UNDECIDED;
+	}
+	if (!is_same_machine(small, large)) {
+		*why = "no verdict: the 4k and the 2m cell come from different targets or CPUs";
 		return VERDICT_UNDECIDED;
 	}
 	if (strcmp(small->valid, "ok") || strcmp(large->valid, "ok")) {

@@ -52,7 +52,8 @@ static int in_cell(const struct cell *cell, const struct row *row)
 	struct ts_case a = cell_key(cell->key), b = cell_key(row);
 
 	return !memcmp(&a, &b, sizeof(a)) && !strcmp(cell->key->host, row->host) &&
-	       !strcmp(cell->key->target, row->target) && !strcmp(cell->key->run, row->run);
+	       !strcmp(cell->key->target, row->target) && !strcmp(cell->key->accel, row->accel) &&
+	       !strcmp(cell->key->cpu, row->cpu) && !strcmp(cell->key->run, row->run);
 }
 
 /* Which cells there are, by hash; places hold the index of a cell + 1. Never more than half full. */

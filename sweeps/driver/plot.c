@@ -50,7 +50,7 @@ static int plot(const char *run, const struct rows *rows, struct problem *p)
 		cells_build(rows, &cells);
 		reach_build(&cells, &reach);
 		if (ceiling_asked(rows))
-			ceiling_build(rows, &ceiling);
+			ceiling_build(rows, json, &ceiling);
 		from = (struct figures_from){ rows, &cells, &reach, &ceiling, &published, prefix,
 					      environment_stamp(rows, json), "svg png" };
 		result = figures_draw(&from, &figures, p);

@@ -103,10 +103,10 @@ static int read_run(const struct report_request *request, struct report_run *run
 	make_label(runs, n);
 	cells_build(&run->rows, &run->cells);
 	reach_build(&run->cells, &run->reach);
-	if (ceiling_asked(&run->rows))
-		ceiling_build(&run->rows, &run->ceiling);
-	run->rest = reach_rest(&run->cells, &run->reach);
 	run->json = environment_load(run->dir);
+	if (ceiling_asked(&run->rows))
+		ceiling_build(&run->rows, run->json, &run->ceiling);
+	run->rest = reach_rest(&run->cells, &run->reach);
 	run->stamp = environment_stamp(&run->rows, run->json);
 	run->phase = first_phase(&run->rest);
 	return 0;

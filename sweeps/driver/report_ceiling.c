@@ -77,10 +77,7 @@ void report_ceiling(FILE *out, const struct report_run *run)
 
 	if (c->refusal)
 		html_put(out, "<p>No break-even: %s%s%s.</p>\n", c->refusal, c->remedy ? "; " : "", c->remedy ?: "");
-	else if (*run->stamp)
-		html_put(out, "<p>No break-even: %s: an emulator&#39;s cycles give none.</p>\n", run->stamp);
-	if (c->refusal || !*run->stamp)
-		ceiling_say(out, &page, c, &context);
+	ceiling_say(out, &page, c, &context);
 }
 
 /* Does a full flush cost more than none by more than noise? A word for the table; empty when it cannot be told. */
@@ -101,7 +98,7 @@ void report_ceiling_controls(FILE *out, const struct report_run *run)
 				     "flush adds", TS_COUNT(head), 0, head, width, NULL };
 	size_t i;
 
-	if (run->ceiling.refusal || *run->stamp)
+	if (run->ceiling.refusal)
 		return;
 	grid.text = xcalloc(run->ceiling.count * grid.columns, CEILING_TEXT);
 	for (i = 0; i < run->ceiling.count; i++) {

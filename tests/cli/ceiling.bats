@@ -130,6 +130,26 @@ flushing_calls() {
 	rm -r results/ceiling-tcg-2 results/ceiling-user-2
 }
 
+# Rows of ring 0 of a kernel that QEMU emulates, which nobody marked: by their column accel, or by run.json.
+@test "an emulator's rows give no break-even, whatever they are marked" {
+	mkdir -p emulated vm
+	sed 's/,module,native,/,module,tcg,/' results/ceiling-module-1/rows.csv >emulated/rows.csv
+	cp results/ceiling-module-1/rows.csv vm
+	echo '{"machine": {"tsc_hz": 2e9, "cpu": {"hypervisor_name": "TCGTCGTCGTCG"}}}' >vm/run.json
+	for run in emulated vm; do
+		run -5 --separate-stderr tlbscope ceiling $run
+		[ "$output" = "" ]
+		# shellcheck disable=SC2154 # set by run
+		[[ $stderr == *"an emulator's cycles give no break-even"* ]]
+		run -5 --separate-stderr tlbscope ceiling --json $run
+		[ "$(jq -c '.runs[0].advice' <<<"$output")" = "[]" ]
+		run -0 tlbscope report $run
+		run -0 cat $run/report.html
+		says "No break-even: target module is"
+		says_not Recommendation
+	done
+}
+
 @test "rows that are left out are as many as table counts" {
 	flushing_calls calls
 	run -5 tlbscope ceiling calls

@@ -100,8 +100,10 @@ no_verdict() {
 }
 
 @test "a byte order mark is no part of a name" {
-	changed '1s/^run,/\xef\xbb\xbftarget,/; 1s/,target,/,run,/'
-	sed -i '2,$s/^fractured,kvm,/kvm,fractured,/' a/rows.csv
+	awk -F, -v OFS=, '{ first = $1; $1 = $5; $5 = first; print }' fractured/rows.csv >swapped.csv
+	head -c 6 swapped.csv | grep -q '^guest,'
+	mkdir -p a
+	{ printf '\xef\xbb\xbf' && cat swapped.csv; } >a/rows.csv
 	run -0 tlbscope table a
 	says "Host page 4k: large-only" "16 x 2m"
 	run -0 tlbscope table --skip-bad-rows a
@@ -122,6 +124,37 @@ no_verdict() {
 	changed '1s/,backing,/,note,/; 1s/,guest,/, guest,/'
 	run -0 tlbscope table a
 	says "Host page 4k: large-only"
+}
+
+# of_both FIRST SECOND: rows of the 4k cells with the beginning FIRST, of the 2m cells with SECOND.
+of_both() {
+	changed "s/^fractured,kvm,kvm,\([^,]*\),4k,/$1,\1,4k,/; s/^fractured,kvm,kvm,\([^,]*\),2m,/$2,\1,2m,/"
+}
+
+@test "a verdict takes both cells from one target, accelerator and CPU" {
+	of_both r,module,native r,kvm,kvm
+	run -0 tlbscope table a
+	says "Host page 4k: no verdict: the 4k and the 2m cell come from different targets or CPUs."
+	says_not large-only intact
+	run -0 tlbscope report a
+	run ! grep -q large-only a/report.html
+	# an emulator's cells are none of hardware, wherever in the file they stand
+	of_both r,kvm,kvm r,tcg,tcg
+	run -0 tlbscope table a
+	says "no verdict about hardware"
+	says_not large-only intact
+	of_both r,kvm,kvm r,kvm,tcg
+	run -0 tlbscope table a
+	says "no verdict about hardware"
+	says_not large-only intact
+	changed '2,$s/Example CPU 1000,2m,/Other CPU,2m,/'
+	run -0 tlbscope table a
+	says "come from different targets or CPUs"
+	says_not large-only
+	# repeats of one op by two accelerators are no repeats of one thing
+	changed '/,2m,4k,verified,.*,[13],[0-9]*,200,/s/^fractured,kvm,kvm/fractured,kvm,tcg/'
+	run -0 tlbscope table a
+	says_not large-only
 }
 
 @test "an event's value that cannot be read hides no other" {

@@ -101,7 +101,7 @@ static void build(struct run *run)
 	rows_close(run->file);
 	if (rows_read(run->path, &run->rows, &p))
 		fail_msg("%s", p.text);
-	ceiling_build(&run->rows, &run->ceiling);
+	ceiling_build(&run->rows, NULL, &run->ceiling);
 }
 
 static void run_free(struct run *run)
