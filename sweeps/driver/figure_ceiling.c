@@ -201,7 +201,7 @@ static int draw_advice(const struct figures_from *from, const struct ceiling_adv
 	struct panel panel[MOST_PANELS];
 	size_t i, g, n = make_panels(from->ceiling, advice, panel);
 	char *base;
-	FILE *out = figure_data(from, name, &base, p);
+	FILE *out = figure_data(from, figures, name, &base, p);
 
 	if (!out) {
 		free(heading);

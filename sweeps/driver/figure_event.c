@@ -66,7 +66,7 @@ static int draw_event(const struct figures_from *from, const char *event, struct
 	u64 phase = event_phase(from->rows, from->cells, event);
 	struct drawing drawing = { .script = "fracture", .unit = "counts in an iteration" };
 	char *name = xasprintf("event-%s", event), *base, *path;
-	FILE *out = figure_data(from, name, &base, p);
+	FILE *out = figure_data(from, figures, name, &base, p);
 	size_t n, invalid = 0;
 
 	free(name);

@@ -200,7 +200,7 @@ static int draw_page(const struct figures_from *from, u64 phase, size_t page, si
 	FILE *out;
 
 	numbered = page > 1 ? xasprintf("%s-%zu", name, page) : xstrdup(name);
-	out = figure_data(from, numbered, &base, p);
+	out = figure_data(from, figures, numbered, &base, p);
 	free(name);
 	free(numbered);
 	if (!out) {
@@ -314,7 +314,7 @@ int figure_heat(const struct figures_from *from, struct figures *figures, struct
 		free(drawing.text);
 		return 0;
 	}
-	out = figure_data(from, "heat", &base, p);
+	out = figure_data(from, figures, "heat", &base, p);
 	if (!out) {
 		free(drawing.text);
 		free(base);
@@ -365,7 +365,7 @@ int figure_published(const struct figures_from *from, struct figures *figures, s
 	const struct csv_table *misses = &from->published->misses;
 	size_t i, ours = 0;
 	char *base, *path;
-	FILE *out = figure_data(from, "published", &base, p);
+	FILE *out = figure_data(from, figures, "published", &base, p);
 
 	for (i = 0; out && i < misses->lines; i++)
 		ours += write_beside(out, misses, i, from->cells, &drawing.text);

@@ -160,7 +160,7 @@ static int draw_set(const struct figures_from *from, const struct reach_set *set
 {
 	struct drawing drawing = { .script = "reach", .unit = "TSC cycles a line" };
 	char *base, *path, *heading, host[32];
-	FILE *out = figure_data(from, name, &base, p);
+	FILE *out = figure_data(from, figures, name, &base, p);
 	size_t curves = 0, repeats;
 	int result;
 

@@ -6,19 +6,37 @@
 
 #include <errno.h>
 #include <math.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-FILE *figure_data(const struct figures_from *from, const char *name, char **base, struct problem *p)
+static int has_base(const struct figures *figures, const char *base)
 {
-	char *path, *at;
+	size_t i;
+
+	for (i = 0; i < figures->count; i++)
+		if (!strcmp(figures->figure[i].base, base))
+			return 1;
+	return 0;
+}
+
+FILE *figure_data(const struct figures_from *from, const struct figures *figures, const char *name, char **base,
+		  struct problem *p)
+{
+	char *path, *at, *plain = xstrdup(name);
+	unsigned int number = 1;
 	FILE *out;
 
-	*base = xasprintf("%s%s", from->prefix, name);
-	for (at = *base + strlen(from->prefix); *at; at++) /* names of events are anything */
+	for (at = plain; *at; at++) /* names of events are anything */
 		*at = *at == '/' || *at <= ' ' ? '_' : *at;
+	*base = xasprintf("%s%s", from->prefix, plain);
+	while (has_base(figures, *base)) { /* two names became one: a/b and a_b */
+		free(*base);
+		*base = xasprintf("%s%s-%u", from->prefix, plain, ++number);
+	}
+	free(plain);
 	path = xasprintf("%s.dat", *base);
 	out = fopen(path, "we");
 	if (!out)
@@ -77,19 +95,39 @@ static char *settings(const char *base, const char *heading, const struct drawin
 	return text;
 }
 
-/* Starts gnuplot with variables set. All pictures are drawn side by side: each is little work and much start. */
+/* What a whole file of each kind ends with (PNG: the chunk IEND; SVG: its element). */
+static const struct {
+	const char *kind, *mark;
+} picture_ends[] = { { "svg", "</svg>" }, { "png", "IEND" } };
+
+/*
+ * Starts gnuplot with variables set; -errno when it cannot be started. All pictures are drawn side by side: each is little
+ * work and much start.
+ */
 static pid_t start_gnuplot(const char *script, const char *set)
 {
-	pid_t pid = fork();
+	const char *const argv[] = { "gnuplot", "-e", set, script, NULL };
+	pid_t pid;
+	int error = posix_spawnp(&pid, "gnuplot", NULL, NULL, (char *const *)argv, environ);
 
-	if (!pid) {
-		execlp("gnuplot", "gnuplot", "-e", set, script, (char *)NULL);
-		_exit(127);
-	}
-	return pid;
+	return error ? -error : pid;
 }
 
-/* Does the file end as a whole one of its kind does? (PNG: the chunk IEND; SVG: its element.) */
+/* Removes the pictures of an earlier time, which would be taken for new ones if gnuplot drew none. */
+static void remove_pictures(const char *base, const char *kinds)
+{
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(picture_ends); i++) {
+		char *path = xasprintf("%s.%s", base, picture_ends[i].kind);
+
+		if (strstr(kinds, picture_ends[i].kind))
+			unlink(path);
+		free(path);
+	}
+}
+
+/* Does the file end as a whole one of its kind does? */
 static int is_whole(const char *path, const char *mark, size_t length)
 {
 	char end[16] = "";
@@ -105,16 +143,14 @@ static int is_whole(const char *path, const char *mark, size_t length)
 /* gnuplot says nothing when a disk is full. A cut picture is removed. */
 static int check_whole(const char *base, const char *kinds, struct problem *p)
 {
-	static const struct {
-		const char *kind, *mark;
-	} ends[] = { { "svg", "</svg>" }, { "png", "IEND" } };
 	int result = 0;
 	size_t i;
 
-	for (i = 0; i < TS_COUNT(ends); i++) {
-		char *path = xasprintf("%s.%s", base, ends[i].kind);
+	for (i = 0; i < TS_COUNT(picture_ends); i++) {
+		const char *kind = picture_ends[i].kind, *mark = picture_ends[i].mark;
+		char *path = xasprintf("%s.%s", base, kind);
 
-		if (strstr(kinds, ends[i].kind) && !is_whole(path, ends[i].mark, strlen(ends[i].mark))) {
+		if (strstr(kinds, kind) && !is_whole(path, mark, strlen(mark))) {
 			unlink(path);
 			result = problem(p, EXIT_FAILED, "%s: gnuplot did not write it to its end; is the disk full?",
 					 path);
@@ -131,10 +167,12 @@ static int wait_for(struct figure *figure, const char *kinds, struct problem *p)
 	int status;
 
 	figure->drawing = 0;
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return problem(p, EXIT_FAILED, "gnuplot: %s", strerror(errno));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+	if (pid == -ENOENT)
 		return problem(p, EXIT_INPUT, "gnuplot is not installed: no pictures; install gnuplot-nox");
+	if (pid < 0)
+		return problem(p, EXIT_FAILED, "gnuplot cannot be started: %s", strerror(-pid));
+	if (waitpid(pid, &status, 0) != pid)
+		return problem(p, EXIT_FAILED, "gnuplot: %s", strerror(errno));
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return problem(p, EXIT_FAILED, "gnuplot failed on %s.dat", strrchr(figure->base, '/') + 1);
 	return check_whole(figure->base, kinds, p);
@@ -148,8 +186,10 @@ int figure_draw(const struct figures_from *from, struct figures *figures, char *
 	char *heading = drawing->heading ? xstrdup(drawing->heading) :
 					   xasprintf("%s, target %s", row->cpu, row->target);
 	char *set = settings(base, heading, drawing, from);
-	pid_t pid = start_gnuplot(script, set);
+	pid_t pid;
 
+	remove_pictures(base, from->kinds);
+	pid = start_gnuplot(script, set);
 	free(name);
 	free(script);
 	free(set);

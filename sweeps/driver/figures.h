@@ -52,8 +52,11 @@ struct drawing {
 	char *title, *text;  /* see struct figure */
 };
 
-/* DIR/NAME.dat, opened for writing; 0 with *problem. *base: its path without ending, the caller's to free. */
-FILE *figure_data(const struct figures_from *from, const char *name, char **base,
+/*
+ * DIR/NAME.dat, opened for writing; 0 with *problem. *base: its path without ending, the caller's to free; no other of
+ * figures has the same.
+ */
+FILE *figure_data(const struct figures_from *from, const struct figures *figures, const char *name, char **base,
 		  struct problem *problem);
 
 /* Starts to draw base and adds it to the list; takes base, note, title and text of drawing. */

@@ -180,6 +180,39 @@ need_perf() {
 	[ ! -e HERE ]
 }
 
+@test "pictures of events whose names differ only in what a file's name cannot hold" {
+	mkdir -p twins
+	sed '1s|DTLB_LOAD_MISSES.WALK_COMPLETED|A/B|; 1s|DTLB_LOAD_MISSES.STLB_HIT|A_B|' "$DATA/rows.csv" >twins/rows.csv
+	# counts where the second event of the data has none, so that both have a picture
+	awk -F, -v OFS=, 'NR > 1 && $(NF - 1) == "" { $(NF - 1) = "0.5000" } { print }' twins/rows.csv >more.csv
+	mv more.csv twins/rows.csv
+	run -0 tlbscope plot twins
+	[ "$(grep -c 'event-A_B\(-2\)\?\.svg$' <<<"$output")" = 2 ]
+	grep -q 'A/B; medians' twins/event-A_B.svg
+	grep -q 'A_B; medians' twins/event-A_B-2.svg
+	tlbscope report twins
+	run -0 grep -o '"Event A[^"]*"\|Event A.B' twins/report.html
+	says "Event A/B" "Event A_B"
+}
+
+@test "gnuplot that ends well and draws nothing leaves no picture of an earlier time" {
+	mkdir -p old nothing closed
+	cp "$DATA/rows.csv" old/
+	run -0 tlbscope plot old
+	ls old/*.svg old/*.png
+	printf '#!/bin/sh\nexit 0\n' >nothing/gnuplot
+	chmod +x nothing/gnuplot
+	run -1 env PATH="$PWD/nothing:$PATH" "$TLBSCOPE" plot old
+	says "did not write it to its end"
+	[ -z "$(find old -name '*.svg' -o -name '*.png')" ]
+	# one that is there but cannot be started is not told to be missing
+	printf 'no program' >closed/gnuplot
+	chmod 755 closed/gnuplot
+	run -1 env PATH="$PWD/closed" "$TLBSCOPE" plot old
+	says "gnuplot cannot be started: Exec format error"
+	says_not "not installed"
+}
+
 @test "a picture that gnuplot cannot write to its end is a failure" {
 	mkdir -p cut
 	cp "$DATA/rows.csv" cut/
