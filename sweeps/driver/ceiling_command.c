@@ -51,8 +51,7 @@ static double tsc_of(const char *rows)
 	const char *slash = strrchr(rows, '/');
 	char *path = xasprintf("%.*srun.json", slash ? (int)(slash + 1 - rows) : 0, rows);
 	json_t *run = json_load_file(path, 0, NULL);
-	json_t *hz = json_object_get(json_object_get(run, "machine"), "tsc_hz");
-	double value = json_is_number(hz) && json_number_value(hz) > 0 ? json_number_value(hz) : NAN;
+	double value = environment_tsc_hz(run);
 
 	json_decref(run);
 	free(path);

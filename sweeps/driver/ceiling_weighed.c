@@ -190,7 +190,7 @@ void ceiling_print_weighed(FILE *out, const struct ceiling *c, const struct ceil
 		note(out, xstrdup("No rates and no per cent of a core: the record does not tell its time in seconds "
 				  "(a single flush, or a trace clock that counts something else)."));
 	else if (isnan(context->tsc_hz))
-		note(out, xstrdup("No per cent of a core: run.json has no frequency of the TSC (machine.tsc_hz)."));
+		note(out, xstrdup("No per cent of a core: run.json has no rate of the TSC that can be believed (machine.tsc_hz)."));
 	else
 		note(out, xasprintf("%%: of one core of %.3f GHz (TSC), summed over all CPUs of the record. best: any "
 				    "ceiling of the range comes to the same.", context->tsc_hz / 1e9));

@@ -123,6 +123,17 @@ double environment_number(const json_t *run, const char *path)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* A TSC ticks at the base clock of its CPU, 0.1 GHz is below and 100 GHz beyond all that there are. */
+#define LEAST_TSC_HZ 1e8
+#define MOST_TSC_HZ 1e11
+
+double environment_tsc_hz(const json_t *run)
+{
+	double hz = environment_number(run, "machine.tsc_hz");
+
+	return hz >= LEAST_TSC_HZ && hz <= MOST_TSC_HZ ? hz : NAN;
+}
+
 const char *environment_stamp(const struct rows *rows, const json_t *run)
 {
 	const json_t *name = at_path(run, "machine.cpu.hypervisor_name");

@@ -40,6 +40,9 @@ int environment_is_incomplete(const json_t *run, const struct rows *rows);
 /* The number at a path; NAN when it is absent. */
 double environment_number(const json_t *run, const char *path);
 
+/* Ticks of the TSC a second (machine.tsc_hz); NAN when it is absent or no frequency that a TSC can have. */
+double environment_tsc_hz(const json_t *run);
+
 /*
  * What marks a run that is none of hardware, in pictures and pages: "" for one that is. run (may be 0) tells what the
  * rows cannot: that the machine itself was QEMU's software CPU.

@@ -337,7 +337,7 @@ static int has_cost(const struct report_run *run, const struct cell *cell)
  */
 static void cost(const struct report_run *run, const struct report_options *options, struct guidance_point *point)
 {
-	double hz = environment_number(run->json, "machine.tsc_hz");
+	double hz = environment_tsc_hz(run->json);
 	char *text = xstrdup(""), *evidence = xstrdup(""), *next, *rows, *set;
 	size_t i;
 
@@ -373,7 +373,7 @@ static void cost(const struct report_run *run, const struct report_options *opti
 		point->advice = xasprintf("Cannot be told at %.0f flushes a second, nor at any other rate.",
 					  options->flush_rate);
 		point->evidence = xasprintf("not measured here: %s",
-					    !(hz > 0) ? "run.json has no rate of the TSC" :
+					    !(hz > 0) ? "run.json has no rate of the TSC that can be believed" :
 							"no cell of phase retouch is valid");
 	}
 	free(text);

@@ -210,6 +210,15 @@ sys.exit(any(t["unasked"] for t in json.load(sys.stdin)["targets"] if t["name"] 
 	cp results/ceiling-module-1/rows.csv plain
 	run -0 tlbscope ceiling plain --flushes flushes.txt
 	says "No per cent of a core"
+	# Nor is a frequency taken that no TSC has.
+	for hz in 1 1e300 9.9e7 1.1e11 -2e9 '"fast"'; do
+		printf '{"machine": {"tsc_hz": %s}}\n' "$hz" >plain/run.json
+		run -0 tlbscope ceiling plain --flushes flushes.txt
+		says "No per cent of a core"
+	done
+	printf '{"machine": {"tsc_hz": 1e8}}\n' >plain/run.json
+	run -0 tlbscope ceiling plain --flushes flushes.txt
+	says_not "No per cent of a core"
 }
 
 @test "a record that is none is refused with file and line" {

@@ -118,6 +118,15 @@ like() {
 	tlbscope report --flush-rate 50000 fractured
 	run -0 cat fractured/guidance.md
 	says "at 50000 flushes a second" "440 cycles a flush, 1.10 % of a core"
+	# a rate that no TSC has is none
+	for hz in 1 1e300; do
+		sed -i "s/\"tsc_hz\": .*/\"tsc_hz\": $hz/" fractured/run.json
+		tlbscope report fractured
+		run -0 cat fractured/guidance.md
+		says "run.json has no rate of the TSC that can be believed"
+		says_not "% of a core"
+	done
+	cp "$BATS_TEST_DIRNAME/../data/fractured/run.json" fractured/
 	refused report --flush-rate 0.5 fractured
 	refused report --flush-rate many fractured
 	# what is not hardware is no evidence about any: no setting, alone as beside other runs
