@@ -93,6 +93,13 @@ no_verdict() {
 	refused_change '2s/,4k,verified,/,"4k\\nset x",verified,/' a/rows.csv:2: "column host"
 	refused_change '5s/,300,/,310k,/' a/rows.csv:5: "column cycles" 310k
 	refused_change '4s/,50,0,,50,/,0x32,0,,50,/' a/rows.csv:4: "column refills" 0x32
+	# what target user measures, in a column of its own
+	for column in f f_low op_cycles; do
+		for value in 0x10 1e3 2k nan; do
+			refused_change "1s/,backing,/,$column,/; s/,memfd,ok/,,ok/; 3s/,,ok/,$value,ok/" \
+				a/rows.csv:3: "column $column" $value
+		done
+	done
 	# axes keep what they take
 	changed '2s/,50,50,4096,/,50,50,4k,/'
 	run -0 tlbscope table a
