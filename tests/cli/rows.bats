@@ -165,7 +165,7 @@ of_both() {
 	run -0 tlbscope table a
 	says "no verdict about hardware"
 	says_not large-only intact
-	changed '2,$s/Example CPU 1000,2m,/Other CPU,2m,/'
+	changed 's/Example CPU 1000,2m,/Other CPU,2m,/'
 	run -0 tlbscope table a
 	says "come from different targets or CPUs"
 	says_not large-only
