@@ -31,11 +31,17 @@ int ceiling_is_call(const struct ceiling_pair *pair)
 
 /* ---- rows ---- */
 
-/* Reasons that concern F or the host page's name, and no cost. */
-static int is_harmless(const char *reason)
+/*
+ * Reasons that concern F or the host page's name, and no cost. Of an imported row nobody asked for a host page (no
+ * host_how), nor saw what executed it.
+ */
+static int is_harmless(const struct row *row, const char *reason)
 {
-	static const char *const harmless[] = { "ok", "unstable", "backing" };
+	static const char *const harmless[] = { "ok", "unstable" };
 	size_t i;
+
+	if (!strcmp(reason, "backing"))
+		return *row->host_how != '\0';
 
 	for (i = 0; i < TS_COUNT(harmless); i++)
 		if (!strcmp(reason, harmless[i]))
@@ -53,7 +59,7 @@ static int is_usable(const struct row *row)
 	int usable = row->r.has_cycles;
 
 	for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
-		usable &= is_harmless(word) || !strcmp(word, "no-contrast");
+		usable &= is_harmless(row, word) || !strcmp(word, "no-contrast");
 	free(copy);
 	return usable;
 }
@@ -93,7 +99,7 @@ static void count_row(const struct row *row, struct ceiling *ceiling, struct row
 	ceiling->left++;
 	copy = xstrdup(row->valid);
 	for (word = strtok_r(copy, "+", &save); word; word = strtok_r(NULL, "+", &save))
-		if (!is_harmless(word))
+		if (!is_harmless(row, word))
 			row_reason(sum, word);
 	free(copy);
 }

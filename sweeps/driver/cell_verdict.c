@@ -125,6 +125,10 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 		*why = no_hardware;
 		return VERDICT_UNDECIDED;
 	}
+	if (!strcmp(target, "guest")) {
+		*why = "no verdict: imported: what executed it, and what backed it, is not verified";
+		return VERDICT_UNDECIDED;
+	}
 	if ((!small || !large) && first && strcmp(first->valid, "ok")) {
 		*why = reason_sentence(first->valid);
 		return VERDICT_UNDECIDED;

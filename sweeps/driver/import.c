@@ -37,15 +37,14 @@ static int is_complete(const struct import *import)
 	return import->ended == import->measured + 1ULL && !import->errors;
 }
 
-/* What the CPUID signature above the guest says of target and host page. */
+/* What the CPUID signature above the guest says of target and host page; without one nothing is known of either. */
 static void place(struct import *import)
 {
 	const char *above = hello_text(&import->hello, "hypervisor");
 	static const struct {
 		const char *signature, *target, *host;
 	} known[] = {
-		{ "", "guest", "none" }, { "none", "guest", "none" }, { "TCGTCGTCGTCG", "tcg", "none" },
-		{ "KVMKVMKVM", "kvm", "unknown" },
+		{ "none", "guest", "none" }, { "TCGTCGTCGTCG", "tcg", "none" }, { "KVMKVMKVM", "kvm", "unknown" },
 	};
 	size_t i;
 
@@ -87,7 +86,10 @@ static struct row new_row(const struct import *import)
 	};
 }
 
-/* Judges a row whose case is known and writes it. */
+/*
+ * Judges a row whose case is known and writes it. The signature is the guest's word, which a VMM can hide or forge
+ * (QEMU: -cpu max,-hypervisor): what executed the row and what backed it cannot be checked afterwards.
+ */
 static int put_row(struct import *import, struct row *row, struct problem *p)
 {
 	row->class = ts_ops[row->c.op].class;
@@ -95,8 +97,8 @@ static int put_row(struct import *import, struct row *row, struct problem *p)
 		row->accel = "tcg";
 		if (row->c.phase != TS_REFILL)
 			row_reason(row, "emulated-cpu");
-	} else if (!strcmp(import->target, "kvm")) {
-		row->accel = "kvm";
+	} else {
+		row->accel = !strcmp(import->target, "kvm") ? "kvm" : "none";
 		row_reason(row, "backing");
 	}
 	if (row->r.twin == TS_TWIN_STALE && judge_twin_must_be_new(&row->c))
@@ -249,6 +251,8 @@ static void tell(const struct import *import, const char *path, const char *dir)
 	declined_print(stdout, &import->declined);
 	if (!is_complete(import))
 		printf("Not complete: cases that the guest was asked for have no row.\n");
+	if (strcmp(import->target, "tcg"))
+		printf("No verdict will follow: imported, so that what executed the rows is not verified.\n");
 	printf("results: %s\n", dir);
 }
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# import of logs that are written here, line by line: what they can make somebody believe, and what damages them.
+
+load helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# hello HYPERVISOR [BRAND]: the guest's first word; HYPERVISOR "" leaves the key out.
+hello() {
+	echo "hello protocol=1 version=$(tlbscope --version | cut -d' ' -f2) vendor=GenuineIntel" \
+		"${1:+hypervisor=$1 }features=pge,nx,ring0 memory=249561088 loop_cycles=5 pmu=none counters=0" \
+		"brand=${2:-CPU}"
+}
+
+# row OP AT PHASE PAGE RESULT...: a row of 16 leaves.
+row() {
+	local op=$1 at=$2 phase=$3 page=$4 stride=4096
+	shift 4
+	[ "$page" = 4k ] || stride=2097152
+	echo "row op=$op at=$at count=1 guest=$page global=0 pcid=0 leaves=16 touches=16 stride=$stride" \
+		"offset=spread frames=contiguous mix=none order=chase access=read phase=$phase repeat=1" \
+		"iterations=20 seed=1 code=0 $*"
+}
+
+# What looks like an intact CPU: two windows with their controls. Nothing but the log says so.
+intact() {
+	local page
+	hello "$1"
+	for page in 4k 2m; do
+		row none none refill $page class=none must=0 refills=0 off_median=0 twin=stale
+		row invlpg far refill $page class=selective must=0 op_va=0xe000000000 refills=0 off_median=0 twin=new
+		row cr3 none refill $page class=full must=16 refills=16 off_median=0 twin=new
+	done
+	echo "end rows=6"
+}
+
+@test "no verdict of an import, whatever the log says of what is above the guest" {
+	local above n=0
+	for above in none VMwareVMware Microsoft_Hv KVMKVMKVM TCGTCGTCGTCG ""; do
+		intact "$above" >log
+		run -0 tlbscope import log --out "$((++n))"
+		[ "$above" = TCGTCGTCGTCG ] || says "what executed the rows is not verified"
+		run -0 tlbscope table "$n"
+		says "no verdict"
+		says_not ": intact" "Flushing one page leaves"
+		run -0 tlbscope table --json "$n"
+		says_not '"intact"'
+	done
+	every 1 target,accel,host,valid "guest none none backing"
+	every 2 target,accel,host,valid "guest none unknown backing"
+	every 4 target,accel,host,valid "kvm kvm unknown backing"
+	every 5 target,accel,host,valid "tcg tcg none ok"
+	every 6 target,accel,host,valid "guest none unknown backing"
+	run -0 tlbscope table 1
+	says "imported: what executed it"
+}
+
+@test "no break-even of an import" {
+	local n
+	{
+		hello none
+		for n in 4000 4010 3990; do
+			row none none both 4k class=none must=0 cycles=1000 twin=stale | sed "s/repeat=1/repeat=$((++i))/"
+			row invlpg far both 4k class=selective must=0 op_va=0xe000000000 cycles=1400 twin=new |
+				sed "s/repeat=1/repeat=$i/"
+			row invlpg far both 4k class=selective must=0 op_va=0xe000000000 cycles=2600 twin=new |
+				sed "s/repeat=1/repeat=$i/; s/count=1/count=4/"
+			row cr3 none both 4k class=full must=16 "cycles=$n" twin=new | sed "s/repeat=1/repeat=$i/"
+		done
+		echo "end rows=12"
+	} >log
+	run -0 tlbscope import log --out run
+	run -5 tlbscope ceiling run
+	says "12 of 12 rows" backing
+}
