@@ -168,20 +168,49 @@ static int is_last_line(FILE *file)
 	return c == EOF;
 }
 
+/* Is it a line of the protocol, which holds printable ASCII and tabs (protocol.h)? Others are anybody's. */
+static int is_protocol(const char *line)
+{
+	static const char *const words[] = { "hello ", "row ", "error ", "end " };
+	size_t i;
+
+	for (i = 0; i < TS_COUNT(words); i++)
+		if (!strncmp(line, words[i], strlen(words[i])))
+			return 1;
+	return 0;
+}
+
+/* A byte that the guest never writes cuts a number short (NUL, carriage return), or is one for the terminal (ESC). */
+static int check_bytes(const struct import *import, const char *line, size_t length, const char *path,
+		       struct problem *p)
+{
+	size_t i;
+
+	for (i = 0; i < length && is_protocol(line); i++)
+		if (line[i] != '\t' && (line[i] < ' ' || line[i] > '~'))
+			return problem(p, EXIT_INPUT, "%s:%zu: byte 0x%02x in a line of the guest's, which are printable "
+				       "ASCII: the log is damaged; keep the serial port's bytes as they come", path,
+				       import->line, (unsigned char)line[i]);
+	return 0;
+}
+
 /*
  * A line with its end. Where the log stops before the guest did, its last line may break off: without an end, or
  * ended by what kept the log, as a row that cannot be read. It is left out then; elsewhere a bad row is an error.
  */
-static int take_whole_line(struct import *import, char *line, int is_last, const char *path, struct problem *p)
+static int take_whole_line(struct import *import, char *line, size_t length, int is_last, const char *path,
+			   struct problem *p)
 {
-	int has_end = strchr(line, '\n') != NULL, is_row = !strncmp(line, "row ", 4), result;
+	int has_end = line[length - 1] == '\n', is_row = !strncmp(line, "row ", 4), result;
 
-	line[strcspn(line, "\r\n")] = '\0';
+	length -= has_end;
+	length -= length && line[length - 1] == '\r';
+	line[length] = '\0';
 	if (!has_end && !import->ended) {
 		import->broken = 1;
 		return 0;
 	}
-	result = take_line(import, line, path, p);
+	result = check_bytes(import, line, length, path, p) ?: take_line(import, line, path, p);
 	if (!result || !is_last || !is_row || import->ended || !import->record.written)
 		return result;
 	import->broken = 1;
@@ -193,13 +222,14 @@ static int take_file(struct import *import, const char *path, struct problem *p)
 	FILE *file = fopen(path, "re");
 	char *line = NULL;
 	size_t size = 0;
+	ssize_t length;
 	int result = 0;
 
 	if (!file)
 		return problem(p, EXIT_INPUT, "%s: %s", path, strerror(errno));
-	while (!result && getline(&line, &size, file) > 0) {
+	while (!result && (length = getline(&line, &size, file)) > 0) {
 		import->line++;
-		result = take_whole_line(import, line, is_last_line(file), path, p);
+		result = take_whole_line(import, line, length, is_last_line(file), path, p);
 	}
 	free(line);
 	fclose(file);

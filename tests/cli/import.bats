@@ -76,3 +76,38 @@ intact() {
 	run -5 tlbscope ceiling run
 	says "12 of 12 rows" backing
 }
+
+@test "a byte that is no printable ASCII in the guest's lines: the log is damaged, nothing is made of it" {
+	local bad n=0
+	# half of a number must not be taken for one, nor reach a terminal what is a command to it
+	for bad in '4s/refills=16/refills=1\x006/' '4s/refills=16/refills=1\r6/' '4s/twin/\x1b[2J&/' \
+		'4s/twin=new/twin=new\x7f/' '4s/ op=/ \xc3\xa4=1&/'; do
+		intact KVMKVMKVM | sed "$bad" >log
+		refused import log --out run
+		says "tlbscope: log:4: byte 0x" "printable ASCII"
+	done
+	intact KVMKVMKVM | sed '1s/brand=/&\x1b[31m/' >log
+	refused import log --out run
+	says "log:1: byte 0x1b"
+	intact KVMKVMKVM | sed '5s/^.*/error status=no-feature hint="\x1b[31m"/' >log
+	refused import log --out run
+	says "log:5: byte 0x1b"
+	# what the firmware writes is its own affair
+	{
+		printf '\033[2J\0\r\rBIOS\r\n'
+		intact KVMKVMKVM | sed 's/$/\r/'
+	} >log
+	run -0 tlbscope import log --out good
+	says "6 rows"
+	# the last line breaks off where the log does
+	intact KVMKVMKVM | sed '4s/refills=16/refills=1\x006/; 4q' >log
+	run -0 tlbscope import log --out torn
+	says "2 rows" "log:4: the last line breaks off" "Not complete"
+}
+
+@test "rows that another's words stand before are lost, and the run is not complete" {
+	intact KVMKVMKVM | sed '3,4s/^/boot: /' >log
+	run -0 tlbscope import log --out run
+	says "4 rows; the guest ended after 6 rows that it measured, and 4 are in the log" "Not complete"
+	grep -q '"complete": false' run/run.json
+}
