@@ -178,36 +178,46 @@ static enum ts_status counts_parse(const char *list, u32 length, struct ts_count
 	}
 }
 
-/* A key of a row that is no key of the case; keys of newer targets are passed over. */
-static enum ts_status result_parse(const struct ts_pair *pair, struct ts_result *r, u64 *op_va,
+/*
+ * A key of a row that is no key of the case; keys of newer targets are passed over. Numbers are as the guest writes
+ * them, decimal, and addresses hexadecimal: what looks otherwise was not measured. *seen: the keys of the row so far.
+ */
+static enum ts_status result_parse(const struct ts_pair *pair, struct ts_result *r, u64 *op_va, u32 *seen,
 				   struct ts_error *error)
 {
 	const struct {
 		const char *name;
 		u64 *value;
 		u8 *has;
-	} numbers[] = {
+	} keys[] = {
 		{ "refills", &r->refills, &r->has_refills },
 		{ "mix_refills", &r->mix_refills, &r->has_mix },
 		{ "off_median", &r->off_median, 0 },
 		{ "cycles", &r->cycles, &r->has_cycles },
 		{ "op_va", op_va, 0 },
+		{ "twin", 0, 0 },
+		{ "counts", 0, 0 },
 	};
-	enum ts_status status = TS_OK;
-	u32 i;
+	const char *value = pair->value;
+	u32 length = pair->value_length, i;
+	enum ts_status status;
 
-	for (i = 0; i < TS_COUNT(numbers); i++) {
-		if (!ts_equal_n(pair->key, pair->key_length, numbers[i].name))
-			continue;
-		status = ts_number(pair->value, pair->value_length, numbers[i].value);
-		if (numbers[i].has)
-			*numbers[i].has = 1;
-	}
-	if (ts_equal_n(pair->key, pair->key_length, "twin"))
-		status = twin_parse(pair->value, pair->value_length, r);
-	if (ts_equal_n(pair->key, pair->key_length, "counts"))
-		status = counts_parse(pair->value, pair->value_length, &r->counts);
-	return status ? ts_fail_n(error, status, pair->value, pair->value_length, "in a row") : TS_OK;
+	for (i = 0; i < TS_COUNT(keys) && !ts_equal_n(pair->key, pair->key_length, keys[i].name); i++)
+		;
+	if (i == TS_COUNT(keys))
+		return TS_OK;
+	if (*seen & 1u << i)
+		return ts_fail_n(error, TS_DUPLICATE_KEY, pair->key, pair->key_length, "in a row");
+	*seen |= 1u << i;
+	if (keys[i].has)
+		*keys[i].has = 1;
+	if (!keys[i].value)
+		status = ts_equal(keys[i].name, "twin") ? twin_parse(value, length, r) :
+							  counts_parse(value, length, &r->counts);
+	else
+		status = keys[i].value == op_va ? ts_hex(value, length, op_va) :
+						  ts_decimal(value, length, keys[i].value);
+	return status ? ts_fail_n(error, status, value, length, "in a row") : TS_OK;
 }
 
 /* Does the result fit its case? A row of a broken target must not pass for a measurement. */
@@ -230,14 +240,14 @@ enum ts_status ts_row_parse(const char *rest, struct ts_case *c, struct ts_resul
 	struct ts_result fresh = { 0 };
 	enum ts_status status;
 	struct ts_pair pair;
-	u32 seen = 0, key;
+	u32 seen = 0, seen_results = 0, key;
 
 	*r = fresh;
 	*op_va = 0;
 	ts_case_init(c);
 	while ((status = ts_pair(&rest, &pair, error)) == TS_OK) {
 		key = ts_key_find(pair.key, pair.key_length);
-		status = key == TS_KEYS ? result_parse(&pair, r, op_va, error) :
+		status = key == TS_KEYS ? result_parse(&pair, r, op_va, &seen_results, error) :
 					  ts_value_parse(key, pair.value, pair.value_length,
 							 ts_field(c, key), error);
 		if (status)

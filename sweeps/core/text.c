@@ -218,6 +218,11 @@ enum ts_status ts_hex(const char *text, u32 length, u64 *number)
 	return digits(text + skip, length - skip, 16, number);
 }
 
+enum ts_status ts_decimal(const char *text, u32 length, u64 *number)
+{
+	return digits(text, length, 10, number);
+}
+
 enum ts_status ts_signed(const char *text, u32 length, s64 *number)
 {
 	u32 minus = length && *text == '-';

@@ -35,6 +35,9 @@ enum ts_status ts_number(const char *text, u32 length, u64 *number);
 /* Hexadecimal, with or without 0x. TS_OK, TS_BAD_NUMBER or TS_OVERFLOW. */
 enum ts_status ts_hex(const char *text, u32 length, u64 *number);
 
+/* Decimal digits and nothing else. TS_OK, TS_BAD_NUMBER or TS_OVERFLOW. */
+enum ts_status ts_decimal(const char *text, u32 length, u64 *number);
+
 /* Decimal, with or without a minus sign. TS_OK, TS_BAD_NUMBER or TS_OVERFLOW. */
 enum ts_status ts_signed(const char *text, u32 length, s64 *number);
 

@@ -518,6 +518,18 @@ static void test_row_bad_values(void **state)
 		{ " cycles=1 counts=1,2,3,4,5,6,7,8,9", TS_TOO_LONG },
 		{ " cycles=1 counts=9223372036854775808", TS_OVERFLOW },
 		{ " refills=1 counts=1", TS_CONFLICT }, /* of phase refill */
+		/* measured numbers are decimal; 1g would be 1073741824, and 0x5 fit into 16 leaves */
+		{ " cycles=1g", TS_BAD_NUMBER },
+		{ " refills=0x5", TS_BAD_NUMBER },
+		{ " refills=1 off_median=1k", TS_BAD_NUMBER },
+		{ " refills=1 op_va=1g", TS_BAD_NUMBER },
+		{ " refills=5 refills=7", TS_DUPLICATE_KEY },
+		{ " refills=5 refills=5", TS_DUPLICATE_KEY },
+		{ " refills=5 op_va=0x1000 op_va=0x2000", TS_DUPLICATE_KEY },
+		{ " refills=5 twin=stale twin=new", TS_DUPLICATE_KEY },
+		{ " cycles=1 counts=1 counts=1", TS_DUPLICATE_KEY },
+		{ " refills=5 op=cr3", TS_DUPLICATE_KEY },
+		{ " refills=5 leaves=8", TS_DUPLICATE_KEY },
 	};
 	struct ts_case c = case_of("op=cr3"), parsed;
 	struct ts_result parsed_r;
