@@ -29,7 +29,29 @@ struct import {
 	size_t errors, declined_rows; /* errors: refusals that no row speaks of */
 	struct declined declined;
 	int broken; /* the last line breaks off and is left out */
+	struct ts_case *cases; /* of the rows so far; those of earlier hello lines first, in order */
+	size_t earlier, start; /* how many those are; the line of the last hello */
 };
+
+static int compare_cases(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct ts_case));
+}
+
+/* A row behind a second hello may be of a case of its own, but no repetition: that is another run, or the same log twice. */
+static int check_new_case(struct import *import, const struct ts_case *c, const char *path, struct problem *p)
+{
+	size_t n = import->record.written;
+
+	if (import->earlier && bsearch(c, import->cases, import->earlier, sizeof(*c), compare_cases))
+		return problem(p, EXIT_INPUT, "%s:%zu: the guest starts a second time and measures what stands before "
+			       "already (line %zu); split the log there, and import one part", path, import->start,
+			       import->line);
+	if (!(n & (n + 1))) /* 0, 1, 3, 7, ...: full */
+		import->cases = xrealloc(import->cases, 2 * (n + 1) * sizeof(*c));
+	import->cases[n] = *c;
+	return 0;
+}
 
 /* Did the guest end by itself, with a row for every case that it was asked for, measured or declined? */
 static int is_complete(const struct import *import)
@@ -69,6 +91,10 @@ static int take_hello(struct import *import, const char *rest, struct problem *p
 		return result;
 	place(import);
 	import->measured = import->ended = 0;
+	import->start = import->line;
+	import->earlier = import->record.written;
+	if (import->earlier)
+		qsort(import->cases, import->earlier, sizeof(*import->cases), compare_cases);
 	brand = hello_text(&import->hello, "brand");
 	free(import->cpu);
 	import->cpu = xstrdup(brand);
@@ -90,8 +116,12 @@ static struct row new_row(const struct import *import)
  * Judges a row whose case is known and writes it. The signature is the guest's word, which a VMM can hide or forge
  * (QEMU: -cpu max,-hypervisor): what executed the row and what backed it cannot be checked afterwards.
  */
-static int put_row(struct import *import, struct row *row, struct problem *p)
+static int put_row(struct import *import, struct row *row, const char *path, struct problem *p)
 {
+	int result = check_new_case(import, &row->c, path, p);
+
+	if (result)
+		return result;
 	row->class = ts_ops[row->c.op].class;
 	if (!strcmp(import->target, "tcg")) {
 		row->accel = "tcg";
@@ -124,11 +154,11 @@ static int take_row(struct import *import, const char *rest, const char *path, s
 		return -EINVAL;
 	}
 	import->measured++;
-	return put_row(import, &row, p);
+	return put_row(import, &row, path, p);
 }
 
 /* What the guest refused; a case that it declined becomes a row that says so, as in a run. */
-static int take_error(struct import *import, const char *rest, struct problem *p)
+static int take_error(struct import *import, const char *rest, const char *path, struct problem *p)
 {
 	struct row row = new_row(import);
 	struct refusal refusal;
@@ -142,7 +172,7 @@ static int take_error(struct import *import, const char *rest, struct problem *p
 	import->declined_rows++;
 	row.c = refusal.c;
 	row_reason(&row, refusal.status);
-	return put_row(import, &row, p);
+	return put_row(import, &row, path, p);
 }
 
 /* One line of the log; firmware and log lines are passed over. */
@@ -154,7 +184,7 @@ static int take_line(struct import *import, const char *line, const char *path, 
 	if (!strncmp(line, "row ", 4))
 		return take_row(import, line + 3, path, p);
 	if (!strncmp(line, "error ", 6))
-		return take_error(import, line + 5, p);
+		return take_error(import, line + 5, path, p);
 	if (!strncmp(line, "end rows=", 9))
 		import->ended = strtoull(line + 9, NULL, 10) + 1;
 	return 0;
@@ -335,6 +365,7 @@ int command_import(int argc, char **argv)
 	record_close(&import.record, result);
 	hello_free(&import.hello);
 	declined_free(&import.declined);
+	free(import.cases);
 	free(import.cpu);
 	free(dir);
 	return result ? report(&p) : EXIT_DONE;

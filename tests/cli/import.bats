@@ -111,3 +111,40 @@ intact() {
 	says "4 rows; the guest ended after 6 rows that it measured, and 4 are in the log" "Not complete"
 	grep -q '"complete": false' run/run.json
 }
+
+@test "a log with the same rows behind a second hello is refused; rows of other cases are one run" {
+	intact KVMKVMKVM >log
+	cat log log >twice
+	refused import twice --out run
+	says "tlbscope: twice:9: the guest starts a second time" "(line 10)" "split the log"
+	# a start that broke off, and all of it once more; another order is no other rows
+	{
+		sed 4q log
+		sed '2d' log
+	} >again
+	refused import again --out run
+	says "again:5: the guest starts a second time" "(line 6)"
+	{
+		cat log
+		sed 's/repeat=1/repeat=2/' log
+	} >both
+	run -0 tlbscope import both --out both.run
+	says "12 rows"
+	# a plan whose sections overlap measures a case twice without a second start
+	sed '2{p}; s/rows=6/rows=7/' log >overlap
+	run -0 tlbscope import overlap --out overlap.run
+	says "7 rows"
+	says_not "Not complete"
+}
+
+@test "a row's numbers are plain and each key stands once" {
+	intact KVMKVMKVM | sed '4s/refills=16/refills=0x10/' >log
+	refused import log --out run
+	says "log:4: bad-number" 0x10
+	intact KVMKVMKVM | sed '4s/refills=16/& twin=new refills=7/' >log
+	refused import log --out run
+	says "log:4: duplicate-key" refills
+	intact KVMKVMKVM | sed '4s/$/ op=none/' >log
+	refused import log --out run
+	says "log:4: duplicate-key" op
+}
