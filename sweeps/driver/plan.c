@@ -31,8 +31,15 @@ struct loader {
 static char *next_line(char *buffer, int size, void *context)
 {
 	struct loader *loader = context;
-	char *line = fgets(buffer, size, loader->file);
+	char *line;
 
+	memset(buffer, ' ', size); /* so that the last NUL is the one that fgets() puts behind the line */
+	line = fgets(buffer, size, loader->file);
+	if (line && (char *)memrchr(line, '\0', size) != line + strlen(line) && !loader->failed) {
+		loader->failed = loader->line + 1;
+		problem(loader->problem, EXIT_INPUT, "%s:%d: a NUL byte; a plan is a text in UTF-8, write it anew",
+			loader->plan->path, loader->line + 1);
+	}
 	if (line && (int)strlen(line) >= LINE_LIMIT && !loader->failed) {
 		loader->failed = loader->line + 1;
 		problem(loader->problem, EXIT_INPUT, "%s:%d: line longer than %d characters; use a "
@@ -82,14 +89,23 @@ static struct section *enter_section(struct loader *loader, const char *name)
 	return add_section(plan, name, loader->line);
 }
 
-/* Text without blanks; caller frees. */
+/* The list without the blanks around its commas; 0 when a blank stands inside a value. Caller frees. */
 static char *squeeze(const char *text)
 {
 	char *out = xstrdup(text), *to = out;
+	size_t blanks;
 
-	for (; *text; text++)
-		if (*text != ' ' && *text != '\t')
-			*to++ = *text;
+	for (; *text; text++) {
+		blanks = strspn(text, " \t");
+		text += blanks;
+		if (!*text)
+			break;
+		if (blanks && to > out && to[-1] != ',' && *text != ',') {
+			free(out);
+			return NULL;
+		}
+		*to++ = *text;
+	}
 	*to = '\0';
 	return out;
 }
@@ -221,6 +237,8 @@ static int on_key(void *context, const char *section_name, const char *name, con
 		return bad_line(loader, "duplicate key", name, "give a key once");
 	loader->seen |= seen_bit(name);
 	list = squeeze(value);
+	if (!list)
+		return bad_line(loader, "a blank inside a value:", value, "list values with commas between");
 	if (!strcmp(name, "when")) {
 		ok = set_when(loader, section, list);
 	} else if (!strcmp(name, "host")) {

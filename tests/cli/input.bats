@@ -63,6 +63,27 @@ refused_by() {
 	[ ! -e $'caf\351' ]
 }
 
+@test "a plan with a blank inside a value: file and line; around commas it may stand" {
+	# not 1632 leaves, nor op none
+	refused_file '[a]' 'op = none' 'leaves = 16 32' -- my.plan:3 '"16 32"' commas
+	refused_file '[a]' 'op = no ne' -- my.plan:2 '"no ne"' commas
+	refused_file '[a]' $'op = none,cr\t3' -- my.plan:2 commas
+	refused_file '[a]' 'op = none' 'on = tcg kvm' -- my.plan:3 commas
+	plan '[a]' $'op =  none ,cr3\t, \tpge ' 'leaves=16 , 32'
+	run -0 --separate-stderr tlbscope list cmdline my.plan
+	says "op=none,cr3,pge leaves=16,32"
+}
+
+@test "a plan with a NUL: file and line, and nothing behind it is dropped" {
+	local text
+	for text in 'leaves = 16\0, 32\n' '\0leaves = 32\n' 'leaves = 16\0' '; a note\0\n'; do
+		# shellcheck disable=SC2059 # the text is a format with NULs
+		printf "[a]\nop = none\n$text" >my.plan
+		refused list cmdline my.plan
+		says my.plan:3 NUL
+	done
+}
+
 @test "a plan that is out of range names the range" {
 	refused_file '[a]' 'op = none' 'leaves = 0' -- my.plan:3 16384
 }
