@@ -115,11 +115,10 @@ static void place_set(struct ts_expansion *e, u32 i, u64 va, u64 page, u64 leave
 	set->must = ts_must(&e->c, i);
 }
 
-enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct ts_expansion *e,
-			 struct ts_error *error)
+enum ts_status ts_place(const struct ts_case *c, u64 base, struct ts_expansion *e, struct ts_error *error)
 {
-	u64 t, mix_page = ts_mix_page(c->mix);
-	struct ts_expansion fresh = { .c = *c, .touch = touch, .op_count = c->count };
+	struct ts_expansion fresh = { .c = *c, .op_count = c->count };
+	u64 mix_page = ts_mix_page(c->mix);
 
 	*e = fresh;
 	place_set(e, 0, base + TS_VA_SET, c->guest, c->leaves, c->stride);
@@ -128,11 +127,23 @@ enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct t
 	if (e->set[0].leaves * e->set[0].step >= TS_VA_MIX ||
 	    e->set[1].leaves * e->set[1].step >= TS_VA_MIX)
 		return ts_fail(error, TS_CONFLICT, "leaves", "a working set spans less than 128 GiB");
+	return place_op(e, base, error);
+}
+
+enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct ts_expansion *e,
+			 struct ts_error *error)
+{
+	enum ts_status status = ts_place(c, base, e, error);
+	u64 t;
+
+	if (status)
+		return status;
+	e->touch = touch;
 	for (t = 0; t < c->touches; t++)
 		touch[e->touches++] = touch_address(&e->set[0], c, t, c->stride, 0);
 	for (t = 0; t < e->set[1].leaves; t++)
 		touch[e->touches++] = touch_address(&e->set[1], c, t, e->set[1].step, MIX_SKEW);
 	if (c->order == TS_CHASE)
 		shuffle(touch, e->touches, c->seed);
-	return place_op(e, base, error);
+	return TS_OK;
 }

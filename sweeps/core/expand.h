@@ -42,9 +42,12 @@ struct ts_expansion {
 };
 
 /*
- * Expands a finished case below base. touch has room for TS_MAX_TOUCHES addresses. TS_OK, or TS_CONFLICT
- * when the pieces overlap (e.g. more pages in same-2m than the region has left).
+ * Places the pieces of a finished case below base; the touches are left out, which are what takes time. TS_OK, or
+ * TS_CONFLICT when the pieces overlap (e.g. more pages in same-2m than the region has left).
  */
+enum ts_status ts_place(const struct ts_case *c, u64 base, struct ts_expansion *e, struct ts_error *error);
+
+/* The same with the touches; touch has room for TS_MAX_TOUCHES addresses. */
 enum ts_status ts_expand(const struct ts_case *c, u64 base, u64 *touch, struct ts_expansion *e,
 			 struct ts_error *error);
 

@@ -561,11 +561,10 @@ int plan_has_section(const struct section *section, const struct plan_filter *fi
 
 int plan_next_case(const struct section *section, struct ts_cursor *cursor, struct ts_case *c, struct ts_error *error)
 {
-	static u64 touch[TS_MAX_TOUCHES]; /* only to see whether the pieces of a case fit together */
-	struct ts_expansion expansion;
+	struct ts_expansion expansion; /* only to see whether the pieces of a case fit together */
 	int found = ts_sweep_next(&section->sweep, cursor, c, error);
 
-	return found > 0 && ts_expand(c, 0, touch, &expansion, error) ? -1 : found;
+	return found > 0 && ts_place(c, 0, &expansion, error) ? -1 : found;
 }
 
 static int add_section_cases(const struct plan *plan, const struct section *section,
@@ -580,6 +579,10 @@ static int add_section_cases(const struct plan *plan, const struct section *sect
 	int found;
 
 	while ((found = plan_next_case(section, &cursor, &c, &error))) {
+		if (interrupted) {
+			problem(p, EXIT_INTERRUPTED, "stopped while the plan was expanded; nothing was measured meanwhile");
+			return -EINTR;
+		}
 		if (found > 0) {
 			if (plan_wants_phase(section, filter, c.phase))
 				add_case(list, count, section, &c, host, repeat);
@@ -605,6 +608,7 @@ static int add_host_cases(const struct plan *plan, const struct plan_filter *fil
 	const u32 plain = 1u << PLAN_HOST_4K | 1u << PLAN_HOST_2M | 1u << PLAN_HOST_1G;
 	u64 repeat, repeats = 1;
 	size_t i;
+	int result;
 
 	for (i = 0; i < plan->sections; i++)
 		if (plan->section[i].sweep.repeats > repeats)
@@ -616,9 +620,9 @@ static int add_host_cases(const struct plan *plan, const struct plan_filter *fil
 			if (repeat > section->sweep.repeats || !plan_has_section(section, filter) ||
 			    (host && !((section->hosts ?: plain) & 1u << page)))
 				continue;
-			if (add_section_cases(plan, section, filter, host, repeat, list, count,
-					      skipped, p))
-				return -EINVAL;
+			result = add_section_cases(plan, section, filter, host, repeat, list, count, skipped, p);
+			if (result)
+				return result;
 		}
 	}
 	return 0;

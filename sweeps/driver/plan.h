@@ -86,7 +86,7 @@ int plan_next_case(const struct section *section, struct ts_cursor *cursor, stru
  * by repetition, section by section.
  * A contradictory combination is a problem; if it comes from an overridden axis it is only counted in
  * *skipped. Sections that are not for this target, or whose `when` is not within the features, are left
- * out, and so are phases outside the filter's. Caller frees *list.
+ * out, and so are phases outside the filter's. -EINTR when `interrupted` was set. Caller frees *list.
  */
 int plan_cases(const struct plan *plan, const struct plan_filter *filter, struct planned **list,
 	       size_t *count, size_t *skipped, struct problem *problem);

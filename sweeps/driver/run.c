@@ -93,7 +93,7 @@ static int finish_run(struct run *run, struct problem *p)
 	json_object_set_new(json, "end", json_string(end));
 	json_object_set_new(json, "rows", json_integer(run->record.written));
 	json_object_set_new(json, "restarts", json_integer(run->restarts + earlier));
-	json_object_set_new(json, "complete", json_boolean(run->next == run->count && !lost));
+	json_object_set_new(json, "complete", json_boolean(run->count && run->next == run->count && !lost));
 	free(end);
 	return record_save(&run->record, p) ?: lost;
 }
@@ -382,7 +382,7 @@ static int run_plan(struct run *run, const struct rows *old, struct problem *p)
 		plan_print_skipped(stderr, &run->plan, &filter);
 	if (!result)
 		result = run->target.refusal ? refuse(run, p) : measure_all(run, p);
-	if (result == -EINTR)
+	if (result == -EINTR && run->list) /* without a list: plan_cases() has told it */
 		interrupted_problem(run, p);
 	if (run->target.state) {
 		closed = run->target.ops->close(&run->target, result ? &at_close : p);

@@ -300,7 +300,8 @@ static u8 may_refuse(const struct ts_case *c)
 
 static void test_random_cases(void **state)
 {
-	struct ts_expansion e;
+	struct ts_expansion e, placed;
+	enum ts_status status;
 	struct ts_error error;
 	struct ts_case c;
 	u64 random = 21;
@@ -310,7 +311,12 @@ static void test_random_cases(void **state)
 	for (i = 0; i < 4000; i++) {
 		random_case(&random, &c);
 		assert_int_equal(ts_case_finish(&c, &error), TS_OK);
-		if (ts_expand(&c, BASE, touch, &e, &error)) {
+		/* what is placed only, to see whether it fits, is what is expanded */
+		status = ts_place(&c, BASE, &placed, &error);
+		assert_int_equal(ts_expand(&c, BASE, touch, &e, &error), status);
+		assert_memory_equal(placed.set, e.set, sizeof(e.set));
+		assert_true(placed.op_va == e.op_va && placed.op_stride == e.op_stride && !placed.touches);
+		if (status) {
 			assert_true(may_refuse(&c));
 			refused++;
 			continue;
