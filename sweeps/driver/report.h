@@ -59,6 +59,8 @@ void report_reach_tables(FILE *out, const struct report_run *run);
 void report_invalid_table(FILE *out, const struct report_run *run);
 /* Which sections of the plan became rows, with the values that are in rows. */
 void report_plan(FILE *out, const struct report_run *run);
+/* Is it of hardware: the stamp that says why not, "not verified: imported", or yes, as given. */
+const char *report_hardware(const struct report_run *run, const char *yes);
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n);
 
 /* ---- report_ceiling.c ---- */

@@ -421,7 +421,7 @@ static void put_answers(FILE *out, const struct report_run *runs, size_t n)
 	for (i = 0; i < n; i++) {
 		report_answer(&runs[i], &first, &second);
 		html_put(out, "<p class=\"answer\"><a href=\"#run-%u\">%s</a> (%s): <strong>%s</strong> %s</p>\n", i + 1,
-			 runs[i].label, *runs[i].stamp ? runs[i].stamp : "hardware", first, second);
+			 runs[i].label, report_hardware(&runs[i], "hardware"), first, second);
 		free(first);
 		free(second);
 	}

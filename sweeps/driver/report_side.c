@@ -103,6 +103,13 @@ static void put_reach_lines(FILE *out, const struct report_run *runs, size_t n, 
 		}
 }
 
+const char *report_hardware(const struct report_run *run, const char *yes)
+{
+	if (*run->stamp)
+		return run->stamp;
+	return json_object_get(run->json, "imported") ? "not verified: imported" : yes;
+}
+
 void report_side_by_side(FILE *out, const struct report_run *runs, size_t n)
 {
 	size_t i, j, k, lines = 0;
@@ -117,7 +124,7 @@ void report_side_by_side(FILE *out, const struct report_run *runs, size_t n)
 			 runs[i].rows.count ? runs[i].rows.row[0].cpu : "");
 	fputs("</tr>\n<tr><th scope=\"row\">hardware</th>", out);
 	for (i = 0; i < n; i++)
-		html_put(out, "<td>%s</td>", *runs[i].stamp ? runs[i].stamp : "yes");
+		html_put(out, "<td>%s</td>", report_hardware(&runs[i], "yes"));
 	fputs("</tr>\n", out);
 	for (i = 0; environment_fact(i); i++)
 		put_fact_line(out, runs, n, environment_fact(i));
