@@ -102,6 +102,8 @@ static const char *why_no_hardware(const struct cell *cell)
 		       "imitates them (a flush inside the area that they cover drops everything)";
 	if (cell && !strcmp(cell->key->target, "model"))
 		return "no verdict about hardware: these rows are a model's predictions";
+	if (cell && !strcmp(cell->key->target, "guest"))
+		return "no verdict: imported: what executed it, and what backed it, is not verified";
 	return NULL;
 }
 
@@ -123,10 +125,6 @@ enum verdict cells_verdict(const struct cells *cells, u64 phase, const char *hos
 
 	if (no_hardware) {
 		*why = no_hardware;
-		return VERDICT_UNDECIDED;
-	}
-	if (!strcmp(target, "guest")) {
-		*why = "no verdict: imported: what executed it, and what backed it, is not verified";
 		return VERDICT_UNDECIDED;
 	}
 	if ((!small || !large) && first && strcmp(first->valid, "ok")) {
