@@ -559,7 +559,7 @@ reach_run() {
 		for dir in $axis-a $axis-b; do
 			awk -F, -v OFS=, -v axis=$axis 'NR == 1 { for (i = 1; i <= NF; i++) number[$i] = i }
 				NR > 1 && $number["op"] == "cr3" && $number[axis] == 11 { $number["refills"]-- }
-				{ print }' $dir/rows.csv >new && mv new $dir/rows.csv
+				{ print }' "$dir/rows.csv" >new && mv new "$dir/rows.csv"
 		done
 		run -0 tlbscope compare $axis-a $axis-b
 		says "0 of 4 numbers changed"

@@ -154,7 +154,7 @@ no_group() {
 
 @test "kill -9 of the program, or of a script around QEMU: nothing is left of their process group" {
 	local script members iterations=20000
-	# shellcheck disable=SC2016 # for the script
+	# shellcheck disable=SC2016,SC2153 # for the script; QEMU is of helpers.bash
 	printf '#!/bin/sh\n%s "$@"\nexit $?\n' "$QEMU" >wrap
 	chmod +x wrap
 	start --qemu ./wrap
@@ -370,6 +370,7 @@ no_group() {
 	kill_driver
 	cp -r run was
 	# Which flushes the guest has: that of qemu64 has no PCID.
+	# shellcheck disable=SC2016 # for the script
 	printf '#!/bin/sh\n[ "$1" = --version ] && exec %s "$@"\nexec %s "$@" -cpu qemu64\n' "$qemu" "$qemu" >w
 	run -2 tlbscope run --resume run
 	says "features of the guest's CPU was \"" ",1g," "start a new run"
