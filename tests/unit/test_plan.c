@@ -11,35 +11,34 @@
 
 static const struct plan_filter filter = { "tcg", 0, 1u << TS_REFILL, 0 };
 
-static void with_plan(const char *sweep, struct section *section, struct plan *plan)
+/* What came of a plan. */
+static struct planned *list;
+static size_t count, skipped;
+static struct problem p;
+
+/* The cases of a plan of one section. */
+static int cases_of(const char *sweep)
 {
+	struct section section = { .name = "a" };
+	const struct plan plan = { .name = "small", .path = "small.plan", .section = &section, .sections = 1 };
 	struct ts_error error;
 
-	*section = (struct section){ .name = "a" };
-	*plan = (struct plan){ .name = "small", .path = "small.plan", .section = section, .sections = 1 };
-	assert_int_equal(ts_sweep_parse(sweep, &section->sweep, &error), TS_OK);
+	assert_int_equal(ts_sweep_parse(sweep, &section.sweep, &error), TS_OK);
+	return plan_cases(&plan, &filter, &list, &count, &skipped, &p);
 }
 
 static void test_cases(void **state)
 {
-	struct planned *list;
-	struct problem p = { 0 };
-	struct section section;
-	size_t count, skipped;
-	struct plan plan;
-
 	(void)state;
 	/* 2 ops (at does not apply to cr3, and far alone is left) * 3 leaves * 2 repeats */
-	with_plan("op=invlpg,cr3 leaves=4,5,6 repeats=2", &section, &plan);
-	assert_int_equal(plan_cases(&plan, &filter, &list, &count, &skipped, &p), 0);
+	assert_int_equal(cases_of("op=invlpg,cr3 leaves=4,5,6 repeats=2"), 0);
 	assert_int_equal(count, 12);
 	assert_int_equal(skipped, 0);
 	assert_int_equal(list[5].c.repeat, 1);
 	assert_int_equal(list[6].c.repeat, 2);
 	free(list);
 	/* 511 pages in the first 2M region with 4K leaves of the set in it do not fit */
-	with_plan("op=invlpg at=same-2m count=511 leaves=16", &section, &plan);
-	assert_int_equal(plan_cases(&plan, &filter, &list, &count, &skipped, &p), -EINVAL);
+	assert_int_equal(cases_of("op=invlpg at=same-2m count=511 leaves=16"), -EINVAL);
 	assert_int_equal(p.exit_code, EXIT_INPUT);
 	assert_non_null(strstr(p.text, "conflict"));
 }
@@ -47,16 +46,9 @@ static void test_cases(void **state)
 /* A plan may stand for a million cases: a signal ends the list, not what comes behind it. */
 static void test_interrupted(void **state)
 {
-	struct planned *list;
-	struct problem p = { 0 };
-	struct section section;
-	size_t count, skipped;
-	struct plan plan;
-
 	(void)state;
-	with_plan("op=invlpg,cr3 leaves=4,5,6 repeats=1000", &section, &plan);
 	interrupted = 1;
-	assert_int_equal(plan_cases(&plan, &filter, &list, &count, &skipped, &p), -EINTR);
+	assert_int_equal(cases_of("op=invlpg,cr3 leaves=4,5,6 repeats=1000"), -EINTR);
 	interrupted = 0;
 	assert_null(list);
 	assert_int_equal(count, 0);
